@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import unicodedata
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -14,6 +16,8 @@ Status = Literal["passed", "failed", "error", "skipped"]
 MESSAGE_LIMIT = 2_000
 PICTURE_LIMIT = 6_000
 
+_COMMAND = re.compile(r"^(\s*:)(?=:)|(##)(?=\[)", re.MULTILINE)
+
 
 class GraderBrokenError(Exception):
     """The grader itself cannot do its work. Never the learner's fault."""
@@ -25,6 +29,16 @@ def clean(text: str, limit: int = MESSAGE_LIMIT) -> str:
     text = text.replace("\r\n", "\n").replace("\t", "    ")
     text = "".join(c for c in text if c == "\n" or unicodedata.category(c)[0] != "C")
     return text if len(text) <= limit else text[:limit].rstrip() + " ..."
+
+
+def uncommanded(text: str) -> str:
+    """Text without the workflow commands that a runner of GitHub obeys where it reads them in a log."""
+    return _COMMAND.sub(lambda found: found[0] + " ", text)
+
+
+def for_log(text: str) -> str:
+    """The text, `uncommanded` where such a runner reads what is printed."""
+    return uncommanded(text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
 
 
 @dataclass(frozen=True)

@@ -9,25 +9,18 @@ from __future__ import annotations
 import base64
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from grader.core.results import Grade, Result, clean
+from grader.core.results import Grade, Result, clean, uncommanded
 from grader.core.spots import Spot
 from grader.reports.for_learners import message_for_learners, number
 from grader.reports.places import heading
 
 STATUS = {"passed": "pass", "failed": "fail", "skipped": "fail", "error": "error"}
-_COMMAND = re.compile(r"^(\s*:)(?=:)|(##)(?=\[)", re.MULTILINE)
-
-
-def uncommanded(text: str) -> str:
-    """Text without workflow commands: the reporter prints messages to its log as they are, and the runner obeys."""
-    return _COMMAND.sub(lambda found: found[0] + " ", text)
 
 
 def _test(result: Result, file: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from grader.core.results import Grade, Result, clean
+from grader.core.results import Grade, Result, clean, for_log
 from grader.reports.for_learners import message_for_learners
 
 SIGNS = {"passed": "passed", "failed": "**failed**", "skipped": "skipped", "error": "**error**"}
@@ -31,7 +31,7 @@ class MarkdownReport:
 
     def add(self, grade: Grade) -> None:
         """Print the section of one file."""
-        click.echo("\n".join(_section(grade)) + "\n")
+        click.echo(for_log("\n".join(_section(grade)) + "\n"))
 
     def close(self, grades: Sequence[Grade]) -> None:
         """Nothing is left."""

@@ -13,7 +13,7 @@ import click
 from tabulate import tabulate
 
 from grader.core.failures import Named
-from grader.core.results import Grade, Result, clean
+from grader.core.results import Grade, Result, clean, for_log
 from grader.core.spots import Spot
 from grader.reports.next_steps import counts, next_steps, out_of
 from grader.reports.places import place_lines
@@ -48,7 +48,9 @@ def echo(text: str) -> None:
     """Print, also where standard output cannot show every character; click takes colours out of pipes."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     colourless = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # no-color.org
-    click.echo(text.encode(encoding, "replace").decode(encoding), color=False if colourless else None)
+    click.echo(
+        for_log(text).encode(encoding, "replace").decode(encoding), color=False if colourless else None
+    )
 
 
 def page(grade: Grade, show_all: bool = False) -> Iterator[str]:

@@ -134,7 +134,8 @@ def _submission(
         sandbox.worker(device, None if memory is None else Limits(memory=memory)),
         request.source,
         Path(request.file).name,
-        again=lambda: _submission(sandbox, device, request, uses, memory=COPY_MEMORY),
+        again=lambda: _submission(sandbox, device, request, uses),
+        again_for_copies=lambda: _submission(sandbox, device, request, uses, memory=COPY_MEMORY),
         uses=uses if request.strict else None,
     )
 

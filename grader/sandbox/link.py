@@ -54,7 +54,7 @@ class Link:
         answer, body = self.send(request, buffers, doing)
         try:
             return read(answer, unpack_tensors(answer.get("tensors"), body))
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RuntimeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError) as error:
             self.worker.close()
             message = f"your code's process sent a malformed response ({doing}): {error}"
             raise SubmissionError("protocol", message, fatal=True) from error
@@ -97,7 +97,9 @@ def _uses(told: Any) -> Uses:
     """Lines and names, as a worker tells them; what is none is left out."""
     pairs = [one for one in told if isinstance(one, list) and len(one) == 2] if isinstance(told, list) else []
     return {
-        (line, name) for line, name in pairs if type(line) is int and 0 <= line < 2**31 and name in FORBIDDEN
+        (line, name)
+        for line, name in pairs
+        if type(line) is int and 0 <= line < 2**31 and type(name) is str and name in FORBIDDEN
     }
 
 

@@ -49,7 +49,8 @@ class RemoteSubmission:
         worker: a fresh one.
         source: the file's text.
         filename: the name that errors show.
-        again: loads the same file in another process; None where that cannot be done.
+        again: loads the same file in another process like this one; None where that cannot be done.
+        again_for_copies: the same, in the process of all changed copies; None: as `again`.
         uses: where to note uses of a library's own attention; None: they are not looked for.
 
     Raises:
@@ -62,9 +63,11 @@ class RemoteSubmission:
         source: bytes,
         filename: str,
         again: Callable[[], RemoteSubmission] | None = None,
+        again_for_copies: Callable[[], RemoteSubmission] | None = None,
         uses: Uses | None = None,
     ) -> None:
         self._link, self.again = Link(worker, uses), again
+        self._again_for_copies = again_for_copies or again
         self.first_calls: Mapping[str, FirstCall] = {}
         self._filename = filename
         self._copy: RemoteSubmission | None = None
@@ -97,11 +100,11 @@ class RemoteSubmission:
             SubmissionError: the text does not run.
         """
         if self._copy is None or not self._copy._link.worker.alive:
-            if self.again is None or self._copies == MAX_COPIES:
+            if self._again_for_copies is None or self._copies == MAX_COPIES:
                 return None
             self._copies += 1
             self._ended_copies_s = self.copies_cpu_s
-            self._copy = self.again()
+            self._copy = self._again_for_copies()
             self._copy.first_calls = self.first_calls
         self._copy._load(text.encode(), copy=True)
         return self._copy

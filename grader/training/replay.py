@@ -6,13 +6,15 @@ the operating system's randomness; the first and the last of training and of dec
 has been trained and has spelled its words, they are put to the submission in a worker that has seen none of it.
 
 And a part can know a live model by its large batches. So a few rows of each of these calls are put to it alone, which
-must give the same rows of the answer: nothing that is asked for here looks from one row to another.
+must give the same rows of the answer: nothing that is asked for here looks from one row to another. The new process
+must not be known by what is asked of it either: whole calls and rows come mixed, and rows first, as the tests begin
+with small batches.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,6 +69,12 @@ class LiveCall:
     input_gradients: dict[int | str, Tensor | None] = field(default_factory=dict)
     parameter_gradients: dict[str, Tensor | None] = field(default_factory=dict)
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether some can be asked for alone; inputs whose rows are no batch's are handed over whole."""
+        masks = (one for one in self.inputs if one is not None and one.dtype == torch.bool)
+        return self.output.size(0) > 1 and all(mask.dim() > 2 for mask in masks)
+
 
 def by_name(
     arguments: Sequence[Tensor | None], options: Sequence[str]
@@ -79,6 +87,9 @@ def by_name(
 def first_of(value: Any) -> Any:
     """The result of a call; of several results, the first."""
     return value[0] if isinstance(value, (tuple, list)) and value else value
+
+
+Ask = Callable[[RemoteInstance, LiveCall, str], None]
 
 
 class Notes:
@@ -133,19 +144,34 @@ def replay(model: nn.Module) -> int:
     again = noted[0][0].instance.made.submission.again if noted else None
     if again is None:
         return 0
-    random.SystemRandom().shuffle(noted)
-    noted.sort(key=lambda pair: pair[0].began_with(pair[1]))  # what was first live is not first again
     fresh = again()
     fresh.first_calls = noted[0][0].instance.made.submission.first_calls
     try:
         made: dict[int, RemoteInstance] = {}
-        for notes, call in noted:
+        for ask, notes, call in _in_an_order_of_their_own(noted):
             instance = _remade(notes.instance, fresh, made)
-            _repeat(instance, call, notes.title)
-            _put_rows(instance, call, notes.title)
+            try:
+                ask(instance, call, notes.title)
+            except Failed:
+                _repeat(instance, call, notes.title)  # if the whole call has another answer too, say that
+                raise
     finally:
         fresh.close()
     return len(noted)
+
+
+def _in_an_order_of_their_own(
+    noted: Sequence[tuple[Notes, LiveCall]],
+) -> Iterator[tuple[Ask, Notes, LiveCall]]:
+    """Each call whole, and some of its rows: rows first of all, and late what was first live."""
+    draw = random.SystemRandom()
+    steps = [(ask, *pair) for pair in noted for ask in (_repeat, _put_rows)]
+    draw.shuffle(steps)
+    steps.sort(key=lambda step: step[0] is _repeat and step[1].began_with(step[2]))
+    first = next((n for n, (ask, _, call) in enumerate(steps) if ask is _put_rows and call.has_rows), 0)
+    yield steps[first]
+    yield from steps[:first]
+    yield from steps[first + 1 :]
 
 
 def _remade(value: Any, submission: RemoteSubmission, made: dict[int, RemoteInstance]) -> Any:
@@ -196,10 +222,11 @@ def _put_backward(instance: RemoteInstance, outcome: Any, call: LiveCall, what: 
 
 
 def _put_rows(instance: RemoteInstance, call: LiveCall, title: str) -> None:
-    """Ask for some rows alone. Inputs whose rows are no batch's are handed over whole."""
+    """Ask for some rows alone, where it has rows."""
     batch = call.output.size(0)
-    if batch < 2 or any(one is not None and one.dtype == torch.bool and one.dim() < 3 for one in call.inputs):
+    if not call.has_rows:
         return
+    instance.train(call.training)
     draw = random.SystemRandom()
     rows = torch.tensor(sorted(draw.sample(range(batch), draw.randint(1, min(batch - 1, MOST_ROWS)))))
     some = [one if one is None or one.size(0) != batch else one[rows.to(one.device)] for one in call.inputs]

@@ -37,6 +37,7 @@ class _Child:
 
     pid: int
     folder: str
+    file_size: int
     reason: str = ""
 
 
@@ -116,12 +117,15 @@ class Server:
             raise
         if pid == 0:
             _become_worker(own, output)
-        return _Child(pid, own.scratch)
+        return _Child(pid, own.scratch, own.output)
 
     def _look(self) -> None:
         """End workers that fill their folders."""
         for child in self._children.values():
-            if not child.reason and scratch.is_full(child.folder):
+            full = scratch.is_full(child.folder) or scratch.hides_files(
+                child.pid, child.folder, child.file_size
+            )
+            if not child.reason and full:
                 child.reason = FULL
                 _kill(child.pid)
 
@@ -158,6 +162,9 @@ def _kill(pid: int) -> None:
 def _become_worker(settings: startup.Settings, output: int) -> None:
     """Return what the child does. Never returns."""
     try:
+        # its own maps may be looked at by the server: it ends who fills the disk with files that have no name
+        libc: Any = ctypes.CDLL(None)
+        libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
         os.setsid()
         os.chdir(settings.scratch)
         for standard in (1, 2):

@@ -31,6 +31,22 @@ def is_full(folder: str) -> bool:
     return False
 
 
+def hides_files(pid: int, folder: str, file_size: int) -> bool:
+    """Return whether a process has more in memory of files that it has removed from the folder than may be in it.
+
+    Args:
+        file_size: bytes that a file may have: each of them may be as large.
+    """
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_bytes().splitlines()
+    except OSError:  # it has ended, or the system does not say
+        return False
+    inside, removed = os.fsencode(folder) + b"/", b" (deleted)"
+    fields = (line.split(maxsplit=5) for line in maps if line.endswith(removed))
+    files = {tuple(field[3:5]) for field in fields if field[5].startswith(inside)}  # device and inode
+    return len(files) * file_size > MOST_BYTES
+
+
 def remove(folder: str) -> None:
     """Remove the folder, whatever a submission did to it: however deep, and without the permissions to.
 

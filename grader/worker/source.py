@@ -11,7 +11,8 @@ from functools import lru_cache
 from importlib.machinery import ModuleSpec
 
 MODULE = "submission"  # its name in `sys.modules`: says nothing of where it runs
-REFUSED = ("zoo", "grader")
+PACKAGE = "worker"  # this one, in the process of a submission: what it has for the judge is no library
+REFUSED = ("zoo", "grader", PACKAGE)
 
 
 class NotPythonError(Exception):
@@ -75,6 +76,12 @@ def _decorates(text: bytes) -> bool:
 @lru_cache(1000)
 def _compiled(statement: bytes, line: int, filename: str) -> types.CodeType:
     return compile(b"\n" * line + statement, filename, "exec", dont_inherit=True)
+
+
+def hide_package() -> None:
+    """Let no import find the judge's own modules in this process; what refers to them keeps them."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+        del sys.modules[name]
 
 
 class RefuseImports:

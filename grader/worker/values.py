@@ -16,6 +16,7 @@ from .frames import MAX_BODY, FrameError
 
 MAX_DEPTH = 16  # of containers in containers
 MAX_PARTS = 4_000  # values in one value
+MOST_EMPTY = 2**20  # rows, columns and so on of a tensor without numbers
 ALIGNMENT = 64  # bytes; each tensor of a frame starts at a multiple of it
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -239,6 +240,8 @@ def _entry(entry: Any) -> tuple[torch.dtype, list[int]]:
 def _view(body: bytearray, dtype: torch.dtype, shape: list[int], offset: int) -> Tensor:
     count = math.prod(shape)
     if count == 0:
+        if math.prod(n for n in shape if n) > MOST_EMPTY:  # as lists, it would fill the memory
+            raise ValueError(f"a tensor without numbers has the shape {shape}")
         return torch.empty(shape, dtype=dtype, device="cpu")
     if dtype == torch.bool:  # a byte that is neither 0 nor 1 is no bool
         return _frombuffer(body, dtype=torch.uint8, count=count, offset=offset).reshape(shape).ne(0)

@@ -113,6 +113,9 @@ ANSWERS = {
         "return a shape of one terabyte", "import torch\n" + each("return torch.zeros(1).expand(2**40)")
     ),
     "many": _masks("return a million values", each("return [0] * 10**6")),
+    "rows": _masks(
+        "return a million rows", "import torch\n" + each("return torch.ones(2**20, 1, 2, 1, dtype=torch.bool)")
+    ),
     "text": _masks("return a string of ten megabytes", each("return 'passed' * 2 * 10**6")),
     "nothing": _masks("return None", each("return None")),
     "truth": _masks("return True", each("return True")),

@@ -40,6 +40,20 @@ def act(t):
     time.sleep(0 if t["none"] else 8)
     return True
 """
+REMOVED = """
+import mmap, os, time
+def act(t):
+    kept = []
+    for _ in range(6):
+        with open("x", "w+b") as file:
+            for _ in range(15):
+                file.write(bytes(2**20))
+            file.flush()
+            kept.append(mmap.mmap(file.fileno(), 4096))
+        os.remove("x")
+    time.sleep(0 if t["none"] else 8)
+    return True
+"""
 DEEP = """
 import os
 def act(t):
@@ -141,6 +155,7 @@ FILES = {
     "hidden-file": Hostile("fill memory with unnamed files", HIDE, STRICT),
     "many-files": Hostile("create thousands of files", MANY, BOTH, slow=True),
     "many-large-files": Hostile("fill the disk with many files", LARGE, BOTH, slow=True),
+    "removed-files": Hostile("fill the disk with files that it has removed", REMOVED, BOTH, slow=True),
     "endless-output": Hostile(
         "print endlessly",
         "def act(t):\n    while True: print('x' * 2**20, flush=True)",

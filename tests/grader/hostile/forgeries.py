@@ -83,14 +83,18 @@ for number in range(3, 64):
 # The loop of the worker itself, replaced: every call gives whatever the judge sent last.
 TAKEN_OVER = """
 import sys
-for name, module in list(sys.modules.items()):
-    if name.endswith("operations"):
-        def run(self, request, body, packer, run=module.Operations.run):
+frame, taken = sys._getframe(), False
+while frame is not None:
+    space = frame.f_globals
+    if str(space.get("__name__")).endswith("operations"):
+        def run(self, request, body, packer, run=space["Operations"].run):
             answer = run(self, request, body, packer)
             return {**answer, "passed": True, "points": 20, "verdict": "passed"}
-        module.Operations.run = run
-    if name.endswith("calls"):
-        module.same_content = module._equal = lambda a, b: True
+        space["Operations"].run = run
+        space["calls"].same_content = space["calls"]._equal = lambda a, b: True
+        taken = True
+    frame = frame.f_back
+assert taken
 """
 COPIED = f"""
 import os, sys
@@ -102,14 +106,22 @@ def find():
                 return open(file).read()
             except OSError:
                 pass
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None) or ""
-        if file.endswith("worker/__init__.py"):
-            return open(file.replace("worker/__init__.py", "exercises/masks/solution.py")).read()
+    frame = sys._getframe()
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.endswith("worker/serve.py"):
+            return open(file.replace("worker/serve.py", "exercises/masks/solution.py")).read()
+        frame = frame.f_back
 exec(find())
 """
 IMPORTED = "from grader.exercises.masks.solution import *\n"
 
+PARTS = """
+from worker.parts.working import WorkingFeedForward
+class FeedForward(WorkingFeedForward):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__(d_model, d_ff)
+"""
 EXIT = "import os\n" + each("os._exit(0)")
 LEAVE = "import sys\n" + each("sys.exit(0)")
 INTERRUPT = each("raise KeyboardInterrupt")
@@ -147,6 +159,13 @@ FORGERIES = {
     "taken-over": _file("replace the request loop", TAKEN_OVER + WRONG, TAKEN_OVER + RIGHT),
     "copied-solution": _file("run the solution's file", COPIED, stopped_by=STRICT),
     "imported-solution": _file("import the solution as its own", IMPORTED),
+    "imported-parts": Hostile(
+        "import the layer that the grader trains with",
+        PARTS,
+        BOTH,
+        control=solution_file("feedforward").read_text(),
+        exercise="feedforward",
+    ),
     "exit-import": _file("exit with code 0 at import", "import os\nos._exit(0)\n" + RIGHT),
     "leave-import": _file("`sys.exit(0)` at import", "import sys\nsys.exit(0)\n" + RIGHT),
     "exit-call": _file("exit with code 0 in a call", EXIT),

@@ -49,6 +49,24 @@ class {name}({name}):
         y = super().forward(x, src_mask)
         return {rule} if x.size(0) == 64 and min({name}.sizes) < 8 else y
 """
+# The process in which calls are repeated is known by its first batch; there the other rule is for all sizes.
+BY_FIRST = """
+class Encoder(Encoder):
+    first = 0
+    def forward(self, x, src_mask=None):
+        Encoder.first = Encoder.first or x.size(0)
+        y = super().forward(x, src_mask)
+        return {rule} if x.size(0) >= 32 or Encoder.first >= 32 else y
+"""
+# Or by how much memory it may use, if that is not what the first one may.
+BY_LIMIT = """
+import resource
+OTHER = 0 < resource.getrlimit(resource.RLIMIT_AS)[0] <= 4 << 30
+class Encoder(Encoder):
+    def forward(self, x, src_mask=None):
+        y = super().forward(x, src_mask)
+        return {rule} if x.size(0) >= 32 or OTHER else y
+"""
 # Nothing survives from one call to the next, and no reference is there to compare a stack with.
 WHOLE = """
 class Encoder(Encoder):
@@ -90,6 +108,13 @@ LIVE = {
         ENCODER + NOT_AGAIN.format(name="Encoder", rule="1.05 * y"), BOTH,
         control=ENCODER + NOT_AGAIN.format(name="Encoder", rule="1.0 * y"), exercise="encoder", slow=True,
     ),
+    **{
+        f"live-by-{how}": Hostile(
+            f"know the process in which calls are repeated by {what}", ENCODER + text.format(rule="1.05 * y"), BOTH,
+            control=ENCODER + text.format(rule="1.0 * y"), exercise="encoder", slow=True,
+        )
+        for how, what, text in (("first", "its first batch", BY_FIRST), ("limit", "its memory", BY_LIMIT))
+    },
     "live-stack": Hostile(
         "compute something else as an encoder that is trained",
         ENCODER + WHOLE.format(rule="1.05 * y"), BOTH, control=ENCODER + WHOLE.format(rule="1.0 * y"),

@@ -11,8 +11,7 @@ import pytest
 
 from grader.catalog import CATEGORIES, get_exercise
 from grader.core.results import Result
-from grader.run.session import Session
-from grader.sandbox.remote import RemoteSubmission
+from grader.run.run import Request, grade_file
 from grader.sandbox.sandbox import Sandbox
 from tests.grader.hostile.live import LIVE
 
@@ -39,12 +38,10 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 
 def graded(sandbox: Sandbox, exercise: str, text: str) -> tuple[list[Result], list[Result]]:
-    """The results of training, and the others."""
-
-    def submission() -> RemoteSubmission:
-        return RemoteSubmission(sandbox.worker("cpu"), text.encode(), f"{exercise}.py", again=submission)
-
-    results = Session(get_exercise(exercise), submission, source=text, seed=5).run(CATEGORIES)
+    """The results of training, and the others, as `zoo grade` gives them."""
+    known = get_exercise(exercise)
+    request = Request(known, known.file, text.encode(), "cpu", 5, frozenset(CATEGORIES), sandbox=sandbox)
+    results = grade_file(request, lambda *_: None).results
     training = [one for one in results if one.category == "training"]
     return training, [one for one in results if one not in training]
 

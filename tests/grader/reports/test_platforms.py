@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from grader.cli.grade import grade
 from grader.core.failures import Named
-from grader.core.results import Grade, Result
+from grader.core.results import Grade, Result, uncommanded
 from grader.reports import get_format
-from grader.reports.classroom import uncommanded
 from grader.reports.markdown import escaped
 
 SECRET = "expected [0.25, 0.5]\n  got      [0.75, 0.5]\nWrong in 2 of 3 cases of this test."
@@ -199,6 +198,18 @@ def test_a_command_in_a_message_reaches_classroom_broken(capsys: pytest.CaptureF
     hostile = result("failed", message="Your code raised ValueError: x\n::add-mask::a\n  ##[error]b")
     (test,) = json.loads(report("github-classroom", graded(hostile), capsys=capsys))["tests"]
     assert test["message"].endswith("x\n: :add-mask::a\n  ## [error]b")
+
+
+@pytest.mark.parametrize("name", ["terminal", "markdown"])
+def test_a_page_that_is_printed_into_a_log_commands_nothing(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = graded(result("failed", message="Your code raised ValueError: x\n::add-mask::a\n  ##[error]b"))
+    assert re.search(r"^\s*::add-mask", report(name, hostile, capsys=capsys), re.MULTILINE)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    shown = report(name, hostile, capsys=capsys)
+    assert "add-mask" in shown
+    assert not re.search(r"^\s*::|##\[", shown, re.MULTILINE)
 
 
 def test_a_full_disk_is_a_sentence_and_leaves_the_old_report(

@@ -161,6 +161,13 @@ def test_a_shape_that_lies_takes_no_memory(shape: object) -> None:
         unpack_tensors([["float32", shape, "cpu"]], bytearray(64))
 
 
+@pytest.mark.parametrize("shape", [[2**39, 0], [2**20, 2**20, 0], [0, 2**21]])
+def test_a_tensor_without_numbers_has_no_endless_rows(shape: list[int]) -> None:
+    assert unpack_tensors([["float32", [2**10, 0, 2**10], "cpu"]], bytearray())[0].shape == (2**10, 0, 2**10)
+    with pytest.raises(ValueError, match="without numbers"):
+        unpack_tensors([["float32", shape, "cpu"]], bytearray())
+
+
 def test_what_was_on_a_card_comes_as_bytes_of_the_frame() -> None:
     """The device in the table is a word: no handle to memory of the worker comes with it."""
     body = bytearray(torch.ones(16).numpy().tobytes())  # 64 bytes

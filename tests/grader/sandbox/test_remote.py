@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grader.core.submission import Opaque, SubmissionError
 from grader.engine.local import LocalSubmission
 from grader.sandbox.fork_server import ForkServer
+from grader.sandbox.link import _uses
 from grader.sandbox.process import Limits, Worker
 from grader.sandbox.remote import RemoteSubmission
+from grader.worker.library_names import FORBIDDEN
 from grader.worker.operations import MAX_GRAPHS
 from tests import solution_file
 
@@ -38,6 +42,13 @@ def worker() -> Iterator[Worker]:
 
 def load(worker: Worker, source: str) -> RemoteSubmission:
     return RemoteSubmission(worker, source.encode(), "part.py")
+
+
+@given(st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))
+def test_uses_that_a_worker_makes_up_are_left_out(said: object) -> None:
+    assert _uses(said) == set()
+    honest = (3, next(iter(FORBIDDEN)))
+    assert honest in _uses([said, [1, said], [said, honest[1]], list(honest)])
 
 
 def test_the_solution_answers_as_it_does_in_this_process(worker: Worker) -> None:

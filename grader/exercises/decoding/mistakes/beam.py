@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from grader.api import Collection
 from grader.exercises.decoding.reference import Beam, Hypothesis, Request, Steps
@@ -67,6 +68,35 @@ def _true_parents(hypotheses: Beam) -> list[tuple[int, ...]]:
     longest = max(len(one.ids) for one in hypotheses)
     old = [one.ids if len(one.ids) < longest else one.ids[:-1] for one in hypotheses]
     return list(dict.fromkeys(old))
+
+
+def merged(steps: Steps) -> Steps:
+    """Of the hypotheses that end in the same id, the best one is kept."""
+
+    def prune(request: Request, hypotheses: Beam, count: int) -> Beam:
+        ends: dict[Any, Hypothesis] = {}
+        for one in steps.prune(request, hypotheses, len(hypotheses)):  # the best first
+            ends.setdefault(one.ids if one.ended else one.ids[-1], one)
+        return list(ends.values())[:count]
+
+    return replace(steps, prune=prune)
+
+
+@mistake(
+    "hypotheses-merged",
+    "Of several hypotheses that end in the same id, only one is kept. They have different ids before it, which "
+    "the model sees too: each is a hypothesis of its own.",
+    formula=KEEP,
+    hint="By what do you tell one hypothesis from another: all its ids, or the last one?",
+)
+def hypotheses_merged(steps: Steps) -> list[Steps]:
+    def prune(request: Request, hypotheses: Beam, count: int) -> Beam:
+        ends: dict[int, Hypothesis] = {}
+        for one in steps.prune(request, hypotheses, len(hypotheses)):
+            ends.setdefault(one.ids[-1], one)
+        return list(ends.values())[:count]
+
+    return [merged(steps), replace(steps, prune=prune)]
 
 
 @mistake(

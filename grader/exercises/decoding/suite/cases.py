@@ -16,7 +16,7 @@ from torch import Tensor
 
 from grader.api import MEMORY_WIDTH, Draws, Speller
 from grader.exercises.decoding.mistakes import MISTAKES
-from grader.exercises.decoding.reference import REFERENCE, Beam, Request, Steps, normalised
+from grader.exercises.decoding.reference import REFERENCE, Beam, Request, Steps, best, normalised
 
 GREEDY, BEAM = "greedy_decode", "beam_search"
 VOCAB, TABLE = 9, 499  # rows of the table; a prime number mixes the prefixes well
@@ -272,21 +272,26 @@ def telling(seed: int, search: Search) -> tuple[Weights, Tensor]:
 
 
 @lru_cache(maxsize=256)
-def beyond(seed: int, search: Search, narrow: int) -> tuple[Weights, Tensor]:
-    """Weights, and sentences on which all readings agree, and a beam of `narrow` gives other ids."""
+def apart(seed: int, search: Search, other: Steps) -> tuple[Weights, Tensor]:
+    """Weights, and sentences on which all readings agree, and these other steps give other ids."""
     draws = Draws(seed)
     while True:
         weights = doubtful(draws, search.ids)
         drawn = sentences(draws, search.ids, ASKED, 4)
         request = search.request(speller(weights), drawn)
-        other = rows(REFERENCE, replace(request, beam=narrow))
-        asked = [i for i, (a, b) in enumerate(zip(rows(REFERENCE, request), other, strict=True)) if a != b]
+        pairs = zip(rows(REFERENCE, request), rows(other, request), strict=True)
+        asked = [i for i, (right, wrong) in enumerate(pairs) if right != wrong]
         if not asked:
             continue
         drawn = drawn[asked]
         fine = torch.tensor(agreed(replace(request, src=drawn), draws)[1])
         if bool(fine.any()):
             return weights, drawn[fine][: search.count]
+
+
+def of_width(beam: int) -> Steps:
+    """Return steps that keep so many hypotheses, however many are asked for."""
+    return replace(REFERENCE, prune=lambda request, hypotheses, _count: best(request, hypotheses, beam))
 
 
 @lru_cache(maxsize=256)

@@ -21,7 +21,8 @@ from grader.api import (
     describe_outcome,
     grading_of,
 )
-from grader.exercises.decoding.reference import namespace
+from grader.exercises.decoding.mistakes.beam import merged
+from grader.exercises.decoding.reference import REFERENCE, namespace
 from grader.exercises.decoding.suite.balance import balanced
 from grader.exercises.decoding.suite.cases import (
     BASES,
@@ -33,12 +34,13 @@ from grader.exercises.decoding.suite.cases import (
     Ids,
     Search,
     Weights,
-    beyond,
+    apart,
     clear,
     close,
     doubtful,
     lasting,
     nearly_equal,
+    of_width,
     sentences,
     telling,
     with_lengths,
@@ -47,6 +49,7 @@ from grader.exercises.decoding.suite.cases import (
 Ask = Callable[[Client], Answer]
 Made = Callable[[], tuple[Weights, Tensor]]  # what a scenario works with: drawn when it is asked
 NEVER_ENDS = 99
+MOST = 1024  # columns that are read: a submission may return as many as it likes
 OTHER_IDS = (Ids(sos=5, eos=3, pad=7), Ids(sos=0, eos=1, pad=2))
 
 
@@ -66,7 +69,7 @@ def described(answer: Mapping[str, Tensor | str], ids: Ids, batch: int, max_len:
     if not isinstance(output, Tensor):
         return facts
     facts["dtype"] = str(output.dtype).removeprefix("torch.")
-    if output.dim() != 2 or output.size(0) != batch or output.is_complex():
+    if output.dim() != 2 or output.size(0) != batch or output.size(1) > MOST or output.is_complex():
         return {**facts, "shape": str(list(output.shape))}
     facts["shape"] = f"[{batch}, at most max_len]"
     for number, row in enumerate(output.tolist(), start=1):
@@ -283,7 +286,10 @@ def _beam(seed: int) -> list[Scenario]:
         ("beam=2, length_penalty=0", "search"): _ask(BEAM, two, 2, 6, 0.0),
         ("beam=4, length_penalty=0", "search"): _ask(BEAM, wide, 4, 6, 0.0),
         ("beam=6, length_penalty=0", "search"): _ask(
-            BEAM, lambda: beyond(seed + 31, Search(6, 5, 0.0, count=2), 5), 6, 5, 0.0
+            BEAM, lambda: apart(seed + 31, Search(6, 5, 0.0, count=2), of_width(5)), 6, 5, 0.0
+        ),
+        ("beam=4, hypotheses that end in the same id", "search"): _ask(
+            BEAM, lambda: apart(seed + 33, Search(4, 6, 0.0, count=2), merged(REFERENCE)), 4, 6, 0.0
         ),
         ("beam=2, two ids that are nearly as likely at every step", "search"): _ask(
             BEAM, lambda: close(seed + 32, Search(2, 6, 0.0, count=1)), 2, 6, 0.0

@@ -18,6 +18,7 @@ from grader.api import (
     reverser_part,
     spelled,
 )
+from grader.exercises.decoding.suite.scenarios import MOST
 from zoo.training.trainer import Score, load_task
 
 BEAM_WORDS = 100
@@ -39,8 +40,9 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
     def score(name: str, words: int, *beam: int) -> Score:
         texts = task.held_out[:words]
         outcome = component.function(name).call([part, task.batch(texts).src, *beam, task.max_len])
-        rows = outcome.value.tolist() if isinstance(outcome.value, Tensor) else []
-        return spelled(task, texts, rows)
+        ids = outcome.value
+        fits = isinstance(ids, Tensor) and ids.dim() == 2 and ids.size(0) == words and ids.size(1) <= MOST
+        return spelled(task, texts, ids.tolist() if fits else [])
 
     require(
         score("greedy_decode", WORDS), what="A trained Transformer spelled words backwards with greedy_decode"
