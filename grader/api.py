@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from grader.engine.client import Client, describe_outcome, in_words, parameter_facts, weights_kept
     from grader.engine.conclusions import imprecise
     from grader.engine.contrast import alike, differing, same
-    from grader.engine.draws import Draws, additive, causal
+    from grader.engine.draws import Draws, additive, causal, with_zeros
     from grader.engine.dropping import (
         alike_along,
         drawn_again,
@@ -104,7 +104,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "grader.engine.conclusions": ("imprecise",),
     "grader.engine.contrast": ("alike", "differing", "same"),
     "grader.engine.client": ("Client", "describe_outcome", "in_words", "parameter_facts", "weights_kept"),
-    "grader.engine.draws": ("Draws", "additive", "causal"),
+    "grader.engine.draws": ("Draws", "additive", "causal", "with_zeros"),
     "grader.engine.dropping": (
         "alike_along",
         "drawn_again",

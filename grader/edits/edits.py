@@ -234,6 +234,7 @@ class Edits:
             self._blocks.undone,
             self._past_an_end,
             self._changes.of_a_part,
+            self._counted,
             self._carried_on,
             self._first_alone,
         )
@@ -322,6 +323,12 @@ class Edits:
         if isinstance(node, ast.Call):
             yield from self._keywords.handed_on(node, self._scopes.given(node.lineno))
 
+    def _counted(self, node: ast.AST) -> Iterator[ast.AST | str]:
+        """Another name where something is counted, as `used = slot + 1`: there are few."""
+        if isinstance(node, ast.Assign) and counts(node.value):
+            names = [one for one in ast.walk(node.value) if isinstance(one, ast.Name)]
+            yield from (self._file.with_one(one, new) for one in names for new in self._changes.renamed(one))
+
     def _in_all_alike(self, node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.expr):
             changed = chain(self._slips.undone(node), self._made.changed(node), self._changes.changed(node))
@@ -364,6 +371,14 @@ class Edits:
             known = (*self._scopes.given(node.lineno), *self._scopes.names(node.lineno))
             names = dict.fromkeys((*known, *self._scopes.constants))
             yield from self._keywords.more(node, [name for name in names if name != "self"])
+
+
+def counts(node: ast.expr) -> bool:
+    """Whether it is a sum or a remainder of names and whole numbers."""
+    parts = [one for one in ast.walk(node) if isinstance(one, ast.expr)]
+    whole = any(isinstance(one, ast.Constant) and type(one.value) is int for one in parts)
+    cut = any(isinstance(one, ast.BinOp) and isinstance(one.op, (ast.Mod, ast.FloorDiv)) for one in parts)
+    return (whole or cut) and all(isinstance(one, (ast.BinOp, ast.Name, ast.Constant)) for one in parts)
 
 
 def by_turns(several: Sequence[Iterator[tuple[int, str]]]) -> Iterator[tuple[int, str]]:

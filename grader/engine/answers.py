@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 
 from grader.core.submission import Submission
@@ -101,6 +101,11 @@ class Answers:
         self._settle(scenario)
         self.ask(scenario)
         return self._layout.get(scenario, Layout({}, {}))
+
+    def held(self, scenario: Scenario) -> Set[str]:
+        """Which of the reference's weights the class has that a scenario made last."""
+        layout = self._layout.get(scenario)
+        return set() if layout is None else layout.index.keys()
 
     def _settle(self, scenario: Scenario) -> None:
         """Ask, with weights read in the way that comes out right, if any does."""

@@ -47,6 +47,12 @@ TRAITS: dict[str, tuple[str, ...]] = {
         "range-limited", "Only large values give wrong results: a step clips or rounds them.",
         "Search for clamp, for activations such as tanh, and for conversions to another dtype.",
     ),
+    "vectors of zeros": (
+        "zeros-taken-for-padding",
+        "Only vectors of zeros give wrong results: the code takes them for padding, or divides by their size. What is "
+        "padding, masks say.",
+        "Search for a comparison with 0 and for a division.",
+    ),
     AFTER: (
         "kept-by-shape", "The result is that of an earlier call, with other numbers in the same shapes.",
         "What does your code keep from one call to the next, and how does it look that up?",

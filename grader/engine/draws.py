@@ -72,6 +72,17 @@ class Draws:
         return drawn
 
 
+def with_zeros(x: Tensor, start: int = 1) -> Tensor:
+    """The same [..., D], where every third vector is all zeros, as the embedding of PAD may be.
+
+    Args:
+        start: the first of them.
+    """
+    changed = x.clone()
+    changed.view(-1, x.size(-1))[start::3] = 0.0  # [N, D]
+    return changed
+
+
 def causal(size: int) -> Tensor:
     """bool [T, T], True = may be attended to."""
     return torch.ones(size, size, dtype=torch.bool).tril()

@@ -21,6 +21,7 @@ from grader.api import (
     beside_another,
     causal,
     grading_of,
+    with_zeros,
 )
 from grader.exercises.attention.reference import BASES, CLASS, FUNCTION, ROLES, namespace
 from grader.exercises.attention.suite import questions as look
@@ -207,6 +208,7 @@ def _extremes(draws: Draws) -> list[Scenario]:
         "many queries": Question(draws.inputs((1, 1), draws.length(very=True), 2, 4)),
         "many sentences": Question(draws.inputs((draws.length(), 2), 2, 3, 4)),
         "wide vectors": Question(draws.inputs((2, 2), 2, 3, draws.length())),
+        "vectors of zeros": Question(_with_zeros(draws.inputs((2, 2), 4, 5, WIDTH))),
     }
     masked = Question(draws.inputs((1, 2), queries, keys, 4), draws.mask(1, 2, queries, keys))
     return _limits(asked, masked)
@@ -214,11 +216,18 @@ def _extremes(draws: Draws) -> list[Scenario]:
 
 def _limits(asked: Mapping[str, Question], masked: Question) -> list[Scenario]:
     long = "a long sequence"
-    traits = {title: title if title in ("many sentences", "wide vectors") else long for title in asked}
+    own = ("many sentences", "wide vectors", "vectors of zeros")
+    traits = {title: title if title in own else long for title in asked}
     return [
         *(_one(title, "numbers", one, traits[title], see=look.plain) for title, one in asked.items()),
         *_both("a long sequence", "some masks", masked, long),
     ]
+
+
+def _with_zeros(inputs: Inputs) -> Inputs:
+    """Some queries, keys and values are zeros, at different places."""
+    query, key, value = (with_zeros(x, start) for start, x in enumerate(inputs))
+    return query, key, value
 
 
 class ClassMaker:
@@ -360,6 +369,7 @@ class ClassMaker:
             "many queries": self.question(draws.inputs((1,), draws.length(very=True), 2, 8), 2),
             "many sentences": self.question(draws.inputs((draws.length(),), 2, 3, 6), 2),
             "wide vectors": self.question(draws.inputs((2,), 2, 3, 72), 9),
+            "vectors of zeros": self.question(_with_zeros(draws.inputs((2,), 4, 5, 8)), 2),
         }
         mask = draws.mask(1, 1, queries, keys)
         return _limits(asked, self.question(draws.inputs((1,), queries, keys, 8), 2, mask))

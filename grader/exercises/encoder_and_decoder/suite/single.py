@@ -23,6 +23,7 @@ from grader.api import (
     own_parameters,
     parameter_facts,
     weights_kept,
+    with_zeros,
 )
 from grader.exercises.encoder_and_decoder.suite import masks
 from grader.exercises.encoder_and_decoder.suite.dropped import RATE, dropped
@@ -75,6 +76,7 @@ def numbers(
     *,
     forms: masks.Forms | None = None,
     scale: float = 1.0,
+    zeros: bool = False,
     keyword: bool = False,
     spare: bool = True,
     backward: bool = False,
@@ -84,6 +86,7 @@ def numbers(
     Args:
         forms: of the masks, by the names of forward's arguments.
         scale: of x, and of what the parts add to it.
+        zeros: whether some vectors of x, and of memory, are zeros.
         keyword, spare: see `call`.
         backward: gradients of x, memory and the layer's own norms.
     """
@@ -96,6 +99,9 @@ def numbers(
                 weights[part][last] *= scale
         layer, parts = layer_of(client, kind, weights, way)
         given = batch_of(kind, draws, size, masks.drawn(kind, draws, size, forms or {}), scale)
+        if zeros:
+            named = ((name, given.get(name)) for name in ("x", "memory"))
+            given |= {name: with_zeros(x) for name, x in named if x is not None}
         cotangent = draws.normal(size.batch, size.length, size.width) if backward else None
         answer = call(client, layer, given, keyword=keyword, spare=spare, cotangent=cotangent)
         return {**answer, **heard(client, kind, parts, given)}
@@ -212,6 +218,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         one(title(Size(1, 1, 6, 1).title), norm, ask_for(3, Size(1, 1, 6, 1)), *LONE),
         one(title("rows that hardly vary"), "eps", ask_for(4, scale=3e-3)),
         one(title("a long sequence"), norm, ask_for(5, long), "a long sequence"),
+        one(title("vectors of zeros"), norm, ask_for(7, zeros=True), "vectors of zeros"),
         one(title("many sentences"), norm, ask_for(6, Size(long.length, 3, 6, 2)), "many sentences"),
     ]
     for i, (text, form, *traits) in enumerate(FORMS, start=10):

@@ -23,6 +23,7 @@ from grader.api import (
     grading_of,
     no_shape,
     parameter_facts,
+    with_zeros,
 )
 from grader.exercises.feedforward.reference import REFERENCE, namespace, wanted
 from grader.exercises.feedforward.suite.slope import leaky
@@ -56,11 +57,13 @@ def _plain(
     backward: bool = False,
     training: bool = False,
     factor: float = 1.0,
+    zeros: bool = False,
 ) -> Ask:
     def ask(client: Client) -> Answer:
         draws = Draws(seed)
         instance = ready(client, draws, shape[-1], d_ff, training=training)
         x, cotangent = draws.normal(*shape) * factor, draws.normal(*shape)
+        x = with_zeros(x) if zeros else x
         facts = parameter_facts(instance.parameters())
         if backward:
             return client.call(instance, x, grad=(0,), cotangent=cotangent, single=True)
@@ -96,6 +99,7 @@ def _extremes(seed: int) -> list[Scenario]:
         "many sentences": _plain(seed + 1, (draws.length(), 2, 5), 7),
         "wide vectors": _plain(seed + 2, (2, 3, draws.length()), draws.integer(514, 530)),
         "large numbers": _plain(seed + 3, (2, 5, 8), 20, factor=1e6),
+        "vectors of zeros": _plain(seed + 4, (2, 5, 8), 20, zeros=True),
     }
     return [Scenario(trait, NAME, "numbers", ask, traits=frozenset({trait})) for trait, ask in asked.items()]
 

@@ -22,6 +22,7 @@ from grader.api import (
     grading_of,
     is_bias_of,
     own_parameters,
+    with_zeros,
 )
 from grader.exercises.attention.reference import ROLES
 from grader.exercises.kv_cache.reference import REFERENCE, namespace
@@ -52,6 +53,7 @@ def _plain(
     *,
     method: str = "",
     loud: float = 1.0,
+    zeros: bool = False,
     others: int = 0,
 ) -> Ask:
     """All steps of x; of `method`, which takes a second batch of `others` sentences if there are any."""
@@ -60,6 +62,7 @@ def _plain(
         draws, (batch, length, width) = Draws(seed), shape
         stepper, _ = ready(client, draws, width, heads, loud=loud)
         given = [draws.normal(batch, length, width)]
+        given = [with_zeros(one) for one in given] if zeros else given
         if others:
             given.append(draws.normal(others, length, width))
         return client.call(stepper, *given, method=method)
@@ -163,6 +166,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("12 steps of [2, 1, 8], 4 heads", "steps", _plain(seed + 7, (2, 12, 8), 4)),
         _one("a long sequence", "steps", _plain(seed + 15, (1, Draws(seed).length(), 4), 2), "a long sequence"),
         _one("many sentences", "steps", _plain(seed + 16, (Draws(seed).length(), 3, 4), 2), "many sentences"),
+        _one("steps of zeros", "steps", _plain(seed + 20, (2, 5, 8), 2, zeros=True), "vectors of zeros"),
         _one("the cache after 4 steps of [2, 1, 8]", "steps", _growth(seed + 6, (2, 4, 8), 2)),
         _one("4 steps with large scores", "steps", loud, slack=100.0),  # one unit in a score's last place shows
         _one("a second sequence", "memory", _plain(seed + 8, (2, 3, 8), 2, method="again", others=2), other),

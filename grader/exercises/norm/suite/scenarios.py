@@ -21,6 +21,7 @@ from grader.api import (
     beside_another,
     grading_of,
     parameter_facts,
+    with_zeros,
 )
 from grader.exercises.norm.reference import REFERENCE, namespace, wanted
 from grader.exercises.norm.suite.places import place_scenarios
@@ -63,6 +64,7 @@ def _plain(
     factor: float = 1.0,
     offset: float = 0.0,
     constant: bool = False,
+    zeros: bool = False,
     backward: bool = False,
     training: bool = False,
     **extra: Any,
@@ -73,6 +75,8 @@ def _plain(
         x = draws.normal(*shape) * factor + offset
         if constant:
             x[0, 0] = 3.0
+        if zeros:
+            x = with_zeros(x)
         if backward:
             return client.call(instance, x, grad=(0,), cotangent=draws.normal(*shape), single=True)
         return client.call(instance, x, single=True)
@@ -122,6 +126,7 @@ def _extremes(seed: int) -> list[Scenario]:
         "many sentences": _plain(seed + 1, (draws.length(), 2, 5)),
         "wide vectors": _plain(seed + 2, (2, 3, draws.integer(514, 530))),
         "large numbers": _plain(seed + 3, (2, 3, 8), factor=1e8),
+        "vectors of zeros": _plain(seed + 4, (2, 5, 8), zeros=True),
     }
     made = [Scenario(trait, NAME, "numbers", ask, traits=frozenset({trait})) for trait, ask in asked.items()]
     return [*made, Scenario("one number of a row far from the others", NAME, "numbers", one_sticks_out)]
