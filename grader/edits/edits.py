@@ -13,7 +13,7 @@ from itertools import chain
 
 from grader.edits.alike import Alike
 from grader.edits.blocks import Blocks
-from grader.edits.changes import MOST_NAMES, Changed, Changes
+from grader.edits.changes import LIMIT, MOST_NAMES, MUCH, Changed, Changes
 from grader.edits.edit_kinds import (
     along_last,
     exchanged,
@@ -256,6 +256,13 @@ class Edits:
     def as_in(self, text: str, lines: Sequence[int]) -> Iterator[tuple[int, str]]:
         """The step that another version of the file has more than it, in other lines. Args: text: of that version."""
         yield from self._in_turn([(lines, (self._steps.of_change(text),))])
+
+    def with_more_room(self) -> Iterator[tuple[int, str]]:
+        """Lines, each with the file in which a whole number that may be a limit is much larger."""
+        for line, nodes in self._nodes.items():
+            for node in nodes:
+                if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= LIMIT:
+                    yield line, self._file.with_one(node, ast.Constant(MUCH * node.value))
 
     def forced(self) -> Iterator[tuple[int, str]]:
         """Lines, each with the file in which a condition is always, or never, true, or looks for None; and in which

@@ -95,6 +95,8 @@ TRAITS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 
+LIMITS = frozenset({"a long sequence", "many sentences", "wide vectors"})  # that may be built in
+
 
 def first(findings: Findings) -> Named | None:
     """A name for what can be measured without doubt, whatever the exercise."""

@@ -11,6 +11,7 @@ from grader.edits.changed_part import changed_part, in_line
 from grader.edits.edits import Edits
 from grader.edits.source_tree import Source
 from grader.engine.answers import Answers
+from grader.engine.conclusions import LIMITS
 from grader.places.by_source import kept
 from grader.places.recorded_runs import Records
 from grader.places.right_values import solution_text
@@ -110,6 +111,8 @@ class Cures:
         if within:
             odd, others = ([one for one in lines if one in within] for lines in (odd, others))
         tried = edits.among(suspected, odd, others, fairly=only)
+        if not only and all(one.scenario.traits & LIMITS for one in wrong):
+            tried = joined(edits.with_more_room(), tried)
         if like:
             tried = joined(edits.as_in(like, suspected), tried)
         if not (only or text or self._grading.is_read(wrong[0].scenario.component, HURRIED_READINGS)):
