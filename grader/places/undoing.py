@@ -34,7 +34,6 @@ MOST_READINGS = 100
 HURRIED_READINGS = 2  # later: of two norms alike
 ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 MOST_OTHERS = 3  # scenarios of another component that a change must not make wrong
-MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
 MOST_NOTED = 12  # changes that make a first wrong result right
 DRAWING = re.compile(r"\b(rand\w*|uniform_?|normal_?|bernoulli_?|multinomial)\b")
 MOST_PARTLY = 6  # lines in which a change makes some wrong results right
@@ -152,7 +151,7 @@ class Undoing:
         for line, text in () if found else conditions:
             if self._late():
                 break
-            if self.are_right(text, wrong[:MOST_EDITED]):
+            if self.are_right(text, wrong):
                 found.append(Cure(line, text, frozenset(wrong)))
                 break
         self.exhausted = not self._late()

@@ -916,6 +916,114 @@ MIXED = OWN_STYLE.replace(
 ).replace("return y.to(x.dtype)", "return y.transpose(0, 1).reshape(shape).to(self.gain.dtype)")
 
 
+PAGES = """
+import torch
+from torch import nn
+
+PAGE = 4
+
+
+class CachedAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(d_model)
+        self.heads, self.d = num_heads, d_model // num_heads
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def put(self, pages, slot, new):
+        last = pages[-1].clone()
+        last[:, slot] = new
+        return [*pages[:-1], last]
+
+    def forward(self, x, cache):
+        if cache is None:
+            cache = [], [], 0
+        q, k, v = (
+            proj(x).reshape(x.shape[0], self.heads, self.d) for proj in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        keys, values, t = cache
+        slot = t % PAGE
+        if slot == 0:
+            blank = k.new_zeros(x.shape[0], PAGE, self.heads, self.d)
+            keys, values = [*keys, blank], [*values, blank]
+        keys, values = self.put(keys, slot, k), self.put(values, slot, v)
+        used = slot + 1
+        k, v = (torch.cat(pages, 1)[:, :used] for pages in (keys, values))
+        weights = torch.einsum("bhd,bthd->bht", q, k).div(self.d**0.5).softmax(-1)
+        mixed = torch.einsum("bht,bthd->bhd", weights, v)
+        return self.out_proj(mixed.flatten(1)[:, None]), (keys, values, t + 1)
+"""
+RING = """
+import torch
+from torch import nn
+
+ROOM = 32
+
+
+class CachedAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(d_model)
+        self.heads, self.d = num_heads, d_model // num_heads
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, x, cache):
+        q, k, v = (
+            proj(x).reshape(x.shape[0], 1, self.heads, self.d).transpose(1, 2)
+            for proj in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        if cache is None:
+            room = k.new_zeros(x.shape[0], self.heads, ROOM, self.d)
+            cache = room, room, 0
+        keys, values, t = cache
+        keys, values = keys.clone(), values.clone()
+        keys[:, :, t % ROOM], values[:, :, t % ROOM] = k[:, :, 0], v[:, :, 0]
+        filled = min(t + 1, ROOM)
+        weights = (q @ keys[:, :, :filled].transpose(-1, -2) / self.d**0.5).softmax(-1)
+        mixed = weights @ values[:, :, :filled]
+        return self.out_proj(mixed.transpose(1, 2).flatten(2)), (keys, values, t + 1)
+"""
+BIAS_OF_EACH_HEAD = """
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def scaled_dot_product_attention(query, key, value, mask=None):
+    scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
+    if mask is None:
+        weights = scores.softmax(-1)
+    else:
+        ok = mask if mask.dtype is torch.bool else mask == 0.0
+        weights = torch.where(ok, torch.where(ok, scores, -1e30).softmax(-1), 0.0)
+    return weights @ value, weights
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, dropout=0.0):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(d_model)
+        self.heads, self.d, self.dropout = num_heads, d_model // num_heads, dropout
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = self.q_proj(query), self.k_proj(key), self.v_proj(value)
+        if mask is not None and mask.dim() == 4:
+            mask = mask.expand(-1, self.heads, -1, -1)
+        out = 0
+        for h in range(self.heads):
+            own = slice(h * self.d, (h + 1) * self.d)
+            m = mask if mask is None or mask.dim() == 2 else mask[:, h]
+            _, weights = scaled_dot_product_attention(q[..., own], k[..., own], v[..., own], m)
+            head = F.dropout(weights, self.dropout, self.training) @ v[..., own]
+            out = out + F.linear(head, self.out_proj.weight[:, own], self.out_proj.bias)
+        return out
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("exercise", "text", "lines"),
@@ -936,6 +1044,9 @@ MIXED = OWN_STYLE.replace(
         ("positions", COUNTER, ["self.position += 1"]),
         ("loss", IN_PIECES, ["pieces = pieces + 1", "loss = loss +"]),
         ("training", SORTED, ["sorted(words", "return src, tgt"]),
+        ("kv_cache", PAGES, ["used = slot + 1"]),
+        ("kv_cache", RING, ["ROOM = 32"]),
+        ("attention", BIAS_OF_EACH_HEAD, ["self.out_proj.bias"]),
     ],
     ids=[
         "written after a loop",
@@ -954,6 +1065,9 @@ MIXED = OWN_STYLE.replace(
         "counted on",
         "the whole in each round",
         "sorted, and not put back",
+        "counted in the page alone",
+        "room for 32 positions",
+        "a bias for each head",
     ],
 )
 def test_mistakes_of_several_lines_have_theirs(exercise: str, text: str, lines: list[str]) -> None:

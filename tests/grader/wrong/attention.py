@@ -150,6 +150,10 @@ EDITS: dict[str, tuple[set[str], Edits]] = {
     "four_dimensions": ({"assumes-leading-dimensions"}, (("d_k = query.size(-1)", "_, _, _, d_k = query.shape"),)),
     "mask_askew": ({"mask-axis-misplaced"}, ((CALL, "if mask is not None and mask.dim() == 2:\n            mask = mask.unsqueeze(1)\n        " + CALL),)),
     "mask_as_batch": ({"mask-axis-misplaced"}, ((CALL, "if mask is not None and mask.dim() == 2:\n            mask = mask[:, None, None, :]\n        " + CALL),)),
+    "keys_of_zeros_hidden": (
+        {"zeros-taken-for-padding"},
+        (("    weights = F.softmax", "    scores = scores.masked_fill((key == 0).all(-1)[..., None, :], -1e9)\n    weights = F.softmax"),),
+    ),
     "mask_five_dimensions": ({"mask-axis-misplaced"}, ((CALL, "if mask is not None:\n            mask = mask.unsqueeze(1)\n        " + CALL),)),
     "mask_along_queries": ({"mask-transposed"}, ((CALL, "if mask is not None and mask.size(-2) == 1 and q.size(2) == k.size(2):\n            mask = mask.transpose(-2, -1)\n        " + CALL),)),
     "nan_gradient": (

@@ -62,6 +62,10 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
         frozenset({"dropout-missing"}),
         flagged(at_first=False, then="self.learns = mode"),
     ),
+    "vectors of zeros left out": (
+        frozenset({"zeros-taken-for-padding"}),
+        network("h.relu()").replace("return self.down", "return x.any(-1, keepdim=True) * self.down"),
+    ),
     "kept numbers made small before the dropout": (
         frozenset({"dropout-not-scaled"}),
         network("h.relu() * (1 - self.drop.p if self.training else 1)"),

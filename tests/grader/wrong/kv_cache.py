@@ -148,6 +148,26 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
             )
         ),
     ),
+    "a step of zeros taken for padding": (
+        frozenset({"zeros-taken-for-padding"}),
+        file(
+            attend="""
+        att = q @ k.transpose(-1, -2) / math.sqrt(self.d)
+        att = att.masked_fill((k == 0).all(-1)[:, :, None], -1e9).softmax(-1)
+        y = (att @ v).transpose(1, 2).reshape(B, 1, -1)
+"""
+        ),
+    ),
+    "a ring of 32 positions": (
+        frozenset({"length-limited"}),
+        file(
+            cache="""
+        if cache is not None:
+            k = torch.cat((cache["k"][:, :, -31:], k), dim=2)
+            v = torch.cat((cache["v"][:, :, -31:], v), dim=2)
+"""
+        ),
+    ),
     "no projection at the end": (
         frozenset({"output-projection-missing"}),
         file(
