@@ -92,7 +92,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what opens a browser as slow, and skip tests marked `gpu` where torch sees no CUDA device.
+    """Mark what opens a browser as slow, and most cases of tests marked `sampled`; skip tests marked `gpu` where torch
+    sees no CUDA device.
 
     Where several processes share the tests, the longest files come first, then those with most tests.
     """
@@ -101,7 +102,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         count = Counter(files)
         order = sorted(range(len(items)), key=lambda i: (files[i] not in LONG, -count[files[i]]))
         items[:] = [items[i] for i in order]
+    seen: Counter[str] = Counter()
     for item in items:
+        sampled = item.get_closest_marker("sampled")
+        if sampled is not None:
+            test = item.nodeid.partition("[")[0]
+            if seen[test] % sampled.args[0]:
+                item.add_marker(pytest.mark.slow)
+                item.add_marker(pytest.mark.elsewhere)
+            seen[test] += 1
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
     if torch.cuda.is_available():

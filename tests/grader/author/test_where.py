@@ -81,6 +81,7 @@ def test_every_hidden_test() -> None:
         ("RMSNorm", "zoo/parts/norm_type/rmsnorm.py"),
     ],
 )
+@pytest.mark.sampled(3)
 def test_as_typed(typed: str, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert printed(*typed.split())[0].startswith(f"{file}:")

@@ -168,6 +168,7 @@ def test_recursion_without_end_ends() -> None:
 
 
 @pytest.mark.parametrize("exercise", ["attention", "decoding", "kv_cache", "training"])
+@pytest.mark.sampled(4)
 def test_a_change_put_into_the_file_with_its_guards_ends_as_one_with_its_own(exercise: str) -> None:
     differ = 0
     for text in islice(right_files(exercise).values(), 6):

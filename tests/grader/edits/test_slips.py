@@ -464,6 +464,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", list(CASES))
+@pytest.mark.sampled(3)
 def test_a_slip_is_undone_early(case: str) -> None:
     text, old, new = CASES[case]
     text = HEAD + text
@@ -536,6 +537,7 @@ print(hashlib.sha256(repr(list(itertools.islice(changes, 2000))).encode()).hexdi
 """
 
 
+@pytest.mark.slow
 def test_the_order_of_changes_does_not_depend_on_the_process() -> None:
     """The same file gets the same line whenever it is graded."""
     text = solution_file("decoding").read_text(encoding="utf-8")

@@ -85,6 +85,7 @@ class FeedForward(nn.Module):
 
 
 @pytest.mark.parametrize("title", CASES)
+@pytest.mark.sampled(3)
 def test_the_line_that_should_read_it_is_shown(title: str) -> None:
     exercise, old, new = CASES[title]
     text = solution_file(exercise).read_text(encoding="utf-8")
@@ -149,6 +150,7 @@ def test_a_name_that_is_computed_is_shown_beside_the_one_that_is_not_there() -> 
         ("table = torch.zeros", "table = 1 + None * torch.zeros"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_what_an_index_or_an_operator_cannot_work_on_is_shown_where_it_was_made(old: str, new: str) -> None:
     text = solution_file("positions").read_text(encoding="utf-8")
     assert old in text

@@ -126,6 +126,7 @@ def _several() -> list[str]:
 
 
 @pytest.mark.parametrize("exercise", _several())
+@pytest.mark.sampled(2)
 def test_an_answer_that_is_taken_over_is_the_same(exercise: str) -> None:
     subject, draw, spared = subject_of(exercise), random.Random(exercise), 0
     key = AnswerKey(subject, seed=3)

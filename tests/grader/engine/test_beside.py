@@ -43,6 +43,7 @@ _sharing(NAME)
 @pytest.mark.parametrize(
     ("exercise", "name"), [(key, one) for key, names in CLASSES.items() for one in names.split()]
 )
+@pytest.mark.sampled(5)
 def test_settings_that_all_objects_share_are_seen(exercise: str, name: str) -> None:
     text = solution_file(exercise).read_text(encoding="utf-8")
     shared = LocalSubmission.from_source(text + SHARING.replace("NAME", name))

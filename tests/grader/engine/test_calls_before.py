@@ -39,6 +39,7 @@ COMPONENTS = [
 
 
 @pytest.mark.parametrize(("exercise", "component"), COMPONENTS)
+@pytest.mark.sampled(8)
 def test_what_is_kept_by_shape_is_seen(exercise: str, component: str) -> None:
     text = solution_file(exercise).read_text(encoding="utf-8")
     named = {
@@ -52,6 +53,7 @@ def test_what_is_kept_by_shape_is_seen(exercise: str, component: str) -> None:
 
 
 @pytest.mark.parametrize(("exercise", "component"), COMPONENTS)
+@pytest.mark.sampled(4)
 def test_a_scenario_of_each_component_comes_after_another_call(exercise: str, component: str) -> None:
     if component == "train_step":
         pytest.skip("its calls go on from each other")

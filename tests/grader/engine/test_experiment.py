@@ -119,6 +119,7 @@ def wrong(found: Answers, component: str) -> list[str]:
     ],
     ids=["feedforward", "norm", "attention", "attention without biases", "attention with three"],
 )
+@pytest.mark.sampled(5)
 def test_any_order_of_all_numbers_is_right(exercise: str, component: str, text: str) -> None:
     found = grading(exercise, text)
     assert wrong(found, component) == []
@@ -141,6 +142,7 @@ def test_any_order_of_all_numbers_is_right(exercise: str, component: str, text: 
         ("attention", "MultiHeadAttention", f'BIASES = ""{ATTENTION}', "(weights @ v)", "(weights.mT @ v)"),
     ],
 )
+@pytest.mark.sampled(3)
 def test_a_mistake_stays_one(exercise: str, component: str, text: str, old: str, new: str) -> None:
     assert old in text
     found = grading(exercise, text.replace(old, new))
@@ -156,6 +158,7 @@ def test_an_order_that_the_contract_fixes_is_not_free(style: str) -> None:
     assert wrong(grading("attention", interleaved), "MultiHeadAttention")
 
 
+@pytest.mark.slow
 def test_names_that_say_another_role_are_not_free() -> None:
     text = right_files("attention")["uneven_shards_by_rows_of_the_input"]
     turn = "self.affine(n, x).unflatten"

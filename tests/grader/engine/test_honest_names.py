@@ -108,6 +108,7 @@ def test_a_small_difference_is_not_called_a_change_in_place() -> None:
 
 
 @pytest.mark.parametrize("residual", ["", "x + "])
+@pytest.mark.sampled(2)
 def test_parameters_too_many_are_described(residual: str) -> None:
     made = "self.down = nn.Linear(d_ff, d_model)"
     (named,) = names(

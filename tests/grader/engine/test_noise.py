@@ -47,6 +47,7 @@ def from_file(exercise: str, title: str, noise: Noise) -> Noisy:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in DEAR])
+@pytest.mark.sampled(4)
 def test_solution_passes_in_noise(name: str) -> None:
     """The quick ones; the next test has all."""
     assert problems(name, from_file(name, "solution", Noise(2)), 2) == []

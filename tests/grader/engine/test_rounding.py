@@ -33,6 +33,7 @@ def off(subject: Subject, seed: int) -> Iterator[tuple[str, float]]:
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 @pytest.mark.parametrize("seeds", [(WORST,), pytest.param(SEEDS, marks=pytest.mark.slow)], ids=str)
+@pytest.mark.sampled(3)
 def test_the_reference_rounds_to_well_within_the_bounds(exercise: str, seeds: tuple[int, ...]) -> None:
     subject: Subject = importlib.import_module(f"grader.exercises.{exercise}.suite.scenarios").SUBJECT
     for seed in seeds:

@@ -56,6 +56,7 @@ def with_keyword_only_options(namespace: dict[str, Any], names: tuple[str, ...])
 
 
 @pytest.mark.parametrize("name", get_exercises())
+@pytest.mark.sampled(4)
 def test_options_may_be_keyword_only(name: str) -> None:
     exercise = get_exercise(name)
     shipped = LocalSubmission.from_source(solution_text(exercise), filename=exercise.file)

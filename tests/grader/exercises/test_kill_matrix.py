@@ -15,13 +15,14 @@ from tests.grader.grades import RIGHT, failures, graded
 from tests.grader.right import right_files
 
 NAMES = list(get_exercises())
-EVERY = 6  # right files: all but every so many are graded elsewhere alone; here they pass in noise, in `test_noise`
+EVERY = 18  # right files: all but every so many are graded elsewhere alone; here they pass in noise, in `test_noise`
 HERE = pytest.mark.skipif(
     os.environ.get("ZOO_TEST_ONEDNN") != "off", reason="see `python -m tests.elsewhere`"
 )
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sampled(3)
 def test_reference_gets_all_points(name: str) -> None:
     reference = importlib.import_module(get_exercise(name).reference)
     results = graded(name, LocalSubmission(reference.namespace(reference.REFERENCE)))
@@ -30,6 +31,7 @@ def test_reference_gets_all_points(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "mistake"), [(name, get_mistakes(name)[9].named.id) for name in NAMES])
+@pytest.mark.sampled(3)
 def test_mistake_is_killed_and_named(name: str, mistake: str) -> None:
     """One of each exercise; `make check-exercises` proves all of them."""
     exercise, known = get_exercise(name), next(m for m in get_mistakes(name) if m.id == mistake)

@@ -59,6 +59,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("exercise", "odd"), CASES)
+@pytest.mark.sampled(4)
 def test_odd_results_are_answers(exercise: str, odd: str) -> None:
     entry = get_exercise(exercise)
     text = solution_file(exercise).read_text(encoding="utf-8")

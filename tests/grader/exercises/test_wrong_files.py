@@ -32,6 +32,7 @@ DEAR = ("shifts and ends in a softmax", "text_returned")  # of those
         for i, case in enumerate(CASES)
     ],
 )
+@pytest.mark.sampled(3)
 def test_wrong_file_is_failed_and_named(name: str, title: str) -> None:
     allowed, source = FILES[name][title]
     found = failures(graded(name, LocalSubmission.from_source(source, filename=f"{name}.py")))

@@ -278,6 +278,7 @@ print(Path("masks.py").read_text())
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 def test_an_interrupted_cell_and_an_empty_one_are_a_sentence_each(tmp_path: Path) -> None:
     pytest.importorskip("IPython", reason="needs IPython")
     start(tmp_path)

@@ -68,6 +68,7 @@ def test_changes_are_tried_where_the_argument_is_used_first() -> None:
 
 
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.slow
 def test_none_is_shown_where_the_results_are_wrong_without_it_too() -> None:
     text = EVEN_OVER_ALL.replace("/ counts.sum()", "/ counts.numel()")
     found = place("loss", text)

@@ -86,6 +86,7 @@ SLOW = ("encoder", "decoder", "transformer", "decoding", "kv_cache")
         )
     ],
 )
+@pytest.mark.sampled(4)
 def test_the_line_that_was_changed_is_shown(exercise: str, old: str, new: str) -> None:
     text = (
         solution_file(exercise).read_text(encoding="utf-8").replace("self.self_attention", "self.attention")
@@ -128,6 +129,7 @@ def test_a_right_file_of_another_style_has_none() -> None:
         ("y = y * self.gain", "y * self.gain", {20}),  # the result is dropped
     ],
 )
+@pytest.mark.sampled(4)
 def test_a_step_of_its_own_is_not_blamed(old: str, new: str, lines: set[int]) -> None:
     found = place("norm", OWN_STYLE.replace(old, new))
     assert found is not None
@@ -151,6 +153,7 @@ def test_a_value_put_right_proves_the_place() -> None:
     assert found.proved
 
 
+@pytest.mark.slow
 def test_a_loop_over_positions_that_gives_nothing_back_is_recorded_where_it_is_short() -> None:
     """Of one over hundreds of positions not all is recorded: the line where nothing is returned would be unknown."""
     text = solution_file("feedforward").read_text(encoding="utf-8")
@@ -165,6 +168,7 @@ def test_a_loop_over_positions_that_gives_nothing_back_is_recorded_where_it_is_s
     assert line_of(text, "torch.stack(rows") in found.lines
 
 
+@pytest.mark.slow
 def test_a_step_too_many_is_proved_by_leaving_it_out() -> None:
     text = solution_file("feedforward").read_text(encoding="utf-8")
     begin, end = text.index("        hidden ="), text.index("        return output")
@@ -241,6 +245,7 @@ def test_a_call_that_does_not_fit_is_placed_at_the_signature() -> None:
         ),
     ],
 )
+@pytest.mark.sampled(3)
 def test_what_proves_a_place(exercise: str, old: str, new: str, evidence: str) -> None:
     text = solution_file(exercise).read_text(encoding="utf-8")
     wrong = text.replace(old, new)
@@ -312,6 +317,7 @@ class Norm(nn.Module):
 
 
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.slow
 def test_a_helper_that_is_right_for_other_calls_is_shown_with_its_call() -> None:
     text = solution_file("decoder").read_text(encoding="utf-8").replace("nn.LayerNorm", "Norm")
     text = text.replace("from torch import", "import torch\nfrom torch import", 1)
@@ -1076,6 +1082,7 @@ def test_mistakes_of_several_lines_have_theirs(exercise: str, text: str, lines: 
     assert {line_of(text, line) for line in lines} <= {*found.lines}
 
 
+@pytest.mark.slow
 def test_a_helper_that_keeps_a_mask_is_shown() -> None:
     text = solution_file("attention").read_text(encoding="utf-8")
     old, call = "    def forward(", "(q, k, mask)"

@@ -84,6 +84,7 @@ def explained(exercise: str, old: str, new: str) -> tuple[str, str]:
         ("positions", "10000 **", "1000 **", "1000 ** ", "10000 ** "),  # in a constructor
     ],
 )
+@pytest.mark.sampled(4)
 def test_operations_are_said_with_names_and_axes(
     exercise: str, old: str, new: str, value: str, expected: str
 ) -> None:
@@ -112,6 +113,7 @@ def test_a_gradient_that_ends_is_said_with_the_expression() -> None:
 
 
 @pytest.mark.usefixtures("hurried")  # no small change of the lines makes this right
+@pytest.mark.slow
 def test_a_softmax_by_hand_is_seen_as_one() -> None:
     """Nothing that goes before the last step is in a right run: a right step is varied until it fits."""
     by_hand = "(scores.exp() / scores.exp().sum(-2, keepdim=True))"

@@ -47,6 +47,7 @@ def shown(text: str) -> set[int]:
         ('"""', '1 / 0\n"""', "1 / 0"),  # no test
     ],
 )
+@pytest.mark.sampled(3)
 def test_the_line_behind_a_failed_test_of_its_own_is_shown(old: str, new: str, part: str) -> None:
     text = solution_file("feedforward").read_text(encoding="utf-8") + OWN_TEST
     wrong = text.replace(old, new, 1)

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="lo
 WAITS = "import time\nopen('started', 'w').close()\ntime.sleep(600)\n"
 
 
+@pytest.mark.slow
 def test_the_judge_killed_in_the_middle_of_a_grade_leaves_nothing(tmp_path: Path) -> None:
     temporary, learner = tmp_path / "tmp", tmp_path / "exercises"
     temporary.mkdir()

@@ -214,6 +214,7 @@ def every(bench: Bench, name: str, at: Sequence[int], categories: frozenset[str]
     assert bench.server == server
 
 
+@pytest.mark.slow
 def test_a_worker_killed_at_some_messages_of_a_grade(bench: Bench) -> None:
     every(bench, "masks", some(bench.messages("masks"), 8))
 

@@ -126,6 +126,7 @@ def test_killed_at_any_message_it_is_an_error_of_the_submission_and_leaves_nothi
     assert at == 5
 
 
+@pytest.mark.slow
 def test_the_judge_killed_the_worker_dies() -> None:
     code = (
         "import os, signal; from grader.sandbox.process import Worker\n"
@@ -143,6 +144,7 @@ def test_the_judge_killed_the_worker_dies() -> None:
 
 
 @pytest.mark.parametrize("when", ["import", "forward"])
+@pytest.mark.sampled(2)
 def test_an_endless_loop_is_stopped_also_with_signals_ignored(when: str) -> None:
     source = (
         b"import signal\nfor s in (signal.SIGTERM, signal.SIGINT, signal.SIGXCPU): signal.signal(s, signal.SIG_IGN)\n"
@@ -176,6 +178,7 @@ def test_an_endless_loop_that_does_not_let_itself_be_stopped_has_no_line(caught_
         "sys.settrace(lambda *_: None)\n  signal.raise_signal(signal.SIGURG)",
     ],
 )
+@pytest.mark.sampled(4)
 def test_who_stops_itself_is_stopped(code: str) -> None:
     worker = Worker(limits=Limits(request_s=1.0))
     source = f"import os, signal, sys\ndef f():\n  {code}\n"

@@ -71,6 +71,7 @@ def sly(case: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("case", [pytest.param(c, marks=[pytest.mark.slow] * (c in SLOW)) for c in SLY])
+@pytest.mark.sampled(4)
 def test_another_rule_in_the_model_is_caught(sandbox: Sandbox, case: str) -> None:
     name, text = sly(case)
     (result,) = graded(sandbox, name, text, frozenset({"training"}))

@@ -35,6 +35,7 @@ def plug(sandbox: Sandbox, text: str) -> SpotChecked:
 
 
 @pytest.mark.parametrize("style", RIGHT)
+@pytest.mark.sampled(4)
 def test_weights_come_where_they_belong(sandbox: Sandbox, style: str) -> None:
     part = plug(sandbox, RIGHT[style])
     assert part.training

@@ -67,6 +67,7 @@ def test_a_file_may_ask_for_threads_and_import_what_draws(tmp_path: Path) -> Non
         ("import threading\nthreading.Thread(target=print).start()\n", "code has one thread"),
     ],
 )
+@pytest.mark.sampled(3)
 def test_what_cannot_be_had_is_told_with_the_reason(tmp_path: Path, head: str, words: str) -> None:
     passed, said = graded(tmp_path, head)
     assert not passed

@@ -142,6 +142,7 @@ def test_a_result_can_be_replaced() -> None:
     assert value[1] == 0.0
 
 
+@pytest.mark.sampled(2)
 def test_a_worker_records_the_same(worker: Worker) -> None:
     x = torch.randn(2, 3)
     there = recorded(RemoteSubmission(worker, SOURCE.encode(), "part.py"), x)
@@ -180,6 +181,7 @@ MUCH = {
 
 @pytest.mark.parametrize("worker", ["process"], indirect=True)  # no level bounds it
 @pytest.mark.parametrize("case", MUCH)
+@pytest.mark.sampled(4)
 def test_a_record_is_bounded(worker: Worker, case: str) -> None:
     submission = RemoteSubmission(worker, (WORK + MUCH[case]).encode(), "part.py")
     trace = recorded(submission, torch.ones(2, 3))
@@ -214,6 +216,7 @@ def test_numbers_of_another_dtype_are_refused() -> None:
 
 
 @pytest.mark.parametrize("log", ["(b'{}', torch.zeros(9, dtype=torch.int8))", "None"])
+@pytest.mark.sampled(2)
 def test_who_replaces_the_recorder_fails(log: str) -> None:
     forging = (
         WORK + "    return x\n"

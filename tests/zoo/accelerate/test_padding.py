@@ -57,6 +57,7 @@ HIDDEN = {"in both": (0.5, 0.5), "in the source": (0.5, 0.0), "in the target": (
 
 
 @pytest.mark.parametrize(("axis", "name"), CASES, ids=lambda one: one)
+@pytest.mark.sampled(4)
 def test_leaving_padding_out_changes_nothing_at_real_positions(axis: str, name: str) -> None:
     one = model(axis, name)
     given = {

@@ -125,6 +125,7 @@ def test_training_takes_the_sizes_of_the_tasks_preset_and_gives_a_score(zoo: Zoo
 
 
 @pytest.mark.parametrize("args", [("--seed=4", "--seeds=3"), ("--seed=4,5,6",)])
+@pytest.mark.sampled(2)
 def test_several_seeds_give_median_least_and_most(args: tuple[str, ...], zoo: Zoo) -> None:
     command = ("compare", *SMALL, "--max-len=16", "--task=reverse", "--steps=2", *args)
     (one,) = zoo(*command, "--json").json

@@ -36,6 +36,7 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
+@pytest.mark.sampled(3)
 def test_a_picture_is_written_under_a_free_name(
     zoo: Zoo, saved: Path, arguments: list[str], name: str
 ) -> None:
@@ -178,6 +179,7 @@ START = (
     ids=" ".join,
 )
 @pytest.mark.usefixtures("writer", "unshown")
+@pytest.mark.sampled(4)
 def test_it_is_wrong_before_torch_and_matplotlib_are_imported(
     shell: Zoo, saved: Path, arguments: list[str]
 ) -> None:

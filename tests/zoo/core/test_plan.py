@@ -90,6 +90,7 @@ def test_another_choice_is_the_only_one_that_is_looked_up(calls: Calls) -> None:
     "--epochs=1 --d-model=8 --d-ff=8 --num-heads=2",
     "compare --attention=fused --d-model=8 --num-heads=2 --batch=1 --length=4",
 ])  # fmt: skip
+@pytest.mark.sampled(3)
 def test_a_command_looks_every_choice_up_once(command: str, calls: Calls, tmp_path: Path) -> None:
     from zoo.cli.root import make_cli
 
@@ -154,6 +155,7 @@ print(json.dumps(found))
 @pytest.mark.parametrize(("command", "times"), [
     ("build --preset=reverse --attention=fused", 1), ("build --help", 0), ("list presets", 0)
 ])  # fmt: skip
+@pytest.mark.sampled(3)
 def test_a_process_looks_up_nothing_but_what_it_builds(command: str, times: int) -> None:
     """All of its look-ups are counted, those of the presets that --help names among them."""
     words = [sys.executable, "-c", COUNT, *command.split()]

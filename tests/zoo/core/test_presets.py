@@ -21,6 +21,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("name", sorted(get_presets()))
+@pytest.mark.sampled(4)
 def test_it_builds_and_says_what_it_is(name: str) -> None:
     preset = get_presets()[name]
     assert preset.summary

@@ -83,6 +83,7 @@ class TestPositions:
             "positions are indistinguishable",
         ]
 
+    @pytest.mark.slow
     def test_all_of_them_fit_on_one_picture(self) -> None:
         names = [v.name for v in get_registry().variants("encoding") if v.origin == "zoo.parts.encoding"]
         figure = zoo.draw.positions(names, length=12)
@@ -232,6 +233,7 @@ class TestModel:
 
 
 class TestTraining:
+    @pytest.mark.slow
     def test_a_run_is_read_and_drawn(self, reverser: Path) -> None:
         record = read_record(reverser)
         assert record.steps == list(range(1, 221))
@@ -329,6 +331,7 @@ class TestDiff:
             for i, pair in enumerate(PAIRS)
         ],
     )
+    @pytest.mark.sampled(3)
     def test_every_axis_has_a_picture(self, axis: str, a: str, b: str) -> None:
         figure = zoo.draw.diff(axis, a, b)
         assert isinstance(figure, Figure)

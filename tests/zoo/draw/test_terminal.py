@@ -133,6 +133,7 @@ def in_terminal(folder: Path, answer: bytes, term: str = "xterm-256color") -> by
     return bytes(seen)
 
 
+@pytest.mark.slow
 def test_a_terminal_is_asked_and_shows_the_picture_only_if_it_says_it_can(tmp_path: Path) -> None:
     shown = in_terminal(tmp_path, b"\x1b_Gi=31;OK\x1b\\\x1b[?62c")
     assert b"\x1b_Ga=T,f=100" in shown

@@ -48,6 +48,7 @@ def near(got: Tensor, expected: Tensor) -> None:
 
 
 @every_model
+@pytest.mark.sampled(4)
 def test_a_training_step_under_autocast_is_near_float32(case: str, device: torch.device) -> None:
     given, model = (
         Batch(*(side.to(device) for side in batch(12, 8, 8))),

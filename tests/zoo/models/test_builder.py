@@ -134,6 +134,7 @@ def tokens(*rows: list[int]) -> torch.Tensor:
 
 @pytest.mark.parametrize("attention", [v.name for v in get_registry().variants("attention")])
 @pytest.mark.parametrize("mask", [v.name for v in get_registry().variants("mask")])
+@pytest.mark.sampled(4)
 def test_logits_are_the_same_in_whatever_form_masks_travel(
     attention: str, mask: str, device: torch.device
 ) -> None:

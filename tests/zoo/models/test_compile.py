@@ -36,6 +36,7 @@ def same(model: Transformer, compiled: object, given: Batch, tolerance: float = 
 
 
 @pytest.mark.parametrize("case", CASES[::6])
+@pytest.mark.sampled(2)
 def test_a_model_becomes_one_graph_that_equals_it(case: str) -> None:
     """Some models; all are in the next test."""
     model = make(case)

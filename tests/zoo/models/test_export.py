@@ -31,6 +31,7 @@ def same(program: Any, model: Transformer, given: Batch) -> None:
 
 
 @pytest.mark.parametrize("case", CASES[::6])
+@pytest.mark.sampled(2)
 def test_a_model_can_be_exported(case: str) -> None:
     """Some models, run on other tokens than those they were exported with; all are in the next test."""
     model, given = make(case), batch()

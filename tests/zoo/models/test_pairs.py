@@ -159,6 +159,7 @@ def test_any_two_variants_work_on_two_layers_of_a_model(axis: str, assembly: str
 
 
 @pytest.mark.parametrize("assembly", ASSEMBLIES)
+@pytest.mark.sampled(4)
 def test_every_other_pair_is_refused(assembly: str) -> None:
     pairs = [{**dict(pair), "assembly": assembly} for pair in all_pairs()]
     others = [choices for choices in pairs if refused(choices)]

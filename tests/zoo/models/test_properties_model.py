@@ -116,6 +116,7 @@ def ends(rows: Tensor) -> list[int]:
 
 
 @every_variant
+@pytest.mark.sampled(3)
 def test_greedy_decoding_of_a_batch_equals_row_by_row(case: str) -> None:
     src, steps = ragged(words(6, 5)), 8
     for seed in range(100):  # until the rows of a random model end at different steps

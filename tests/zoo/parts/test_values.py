@@ -62,6 +62,7 @@ def of_each(one: Transformer, randomness: str = "error") -> dict[str, Tensor]:
 
 @slow_rules
 @pytest.mark.parametrize("variant", PARTS, ids=lambda v: f"{v.axis}/{v.name}")
+@pytest.mark.sampled(4)
 def test_gradients_of_each_sample_are_those_of_one_after_the_other(variant: Variant) -> None:
     one = model(variant, dropout=0.0)
     got = of_each(one)

@@ -28,6 +28,7 @@ def marked(variant: Variant) -> object:
 
 
 @pytest.mark.parametrize("variant", [marked(variant) for variant in accepted()])
+@pytest.mark.sampled(4)
 def test_every_property_of_a_variant_holds_or_does_not_apply(variant: Variant) -> None:
     findings = check(part_of(get_registry(), variant.axis, variant.name))
     assert [one for one in findings if one.status == FAILS] == []
@@ -37,6 +38,7 @@ def test_every_property_of_a_variant_holds_or_does_not_apply(variant: Variant) -
 
 
 @pytest.mark.parametrize("one", WRONG, ids=lambda one: one.id)
+@pytest.mark.sampled(4)
 def test_a_wrong_part_is_found_out(one: Wrong) -> None:
     (judged,) = [p for p in properties_of(one.axis) if p.title == one.title]
     finding = look(judged, part(one))

@@ -34,6 +34,7 @@ pytestmark = QUIET
 
 @every_kind
 @every_exact
+@pytest.mark.sampled(4)
 def test_outputs_and_gradients_are_torchs_whatever_the_attention(kind: str, attention: str) -> None:
     for options, masked in itertools.product(({}, {"norm_first": True}), (True, False)):
         module = make(kind, **({} if kind == "attention" else options))

@@ -53,6 +53,7 @@ def answers(model: Transformer, name: str, cached: bool) -> Tensor:
 
 
 @every_variant
+@pytest.mark.sampled(3)
 def test_cached_answers_are_those_computed_anew(case: str) -> None:
     """Sources are padded, and rows end at different steps."""
     ends: set[int] = set()
