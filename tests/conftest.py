@@ -105,7 +105,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seen: Counter[str] = Counter()
     for item in items:
         sampled = item.get_closest_marker("sampled")
-        if sampled is not None:
+        if sampled is not None and item.get_closest_marker("slow") is None:
             test = item.nodeid.partition("[")[0]
             if seen[test] % sampled.args[0]:
                 item.add_marker(pytest.mark.slow)
