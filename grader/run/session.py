@@ -18,11 +18,12 @@ from grader.catalog import CATEGORIES, Exercise
 from grader.core.explain import find_names, find_stubs, find_uses, same_failure
 from grader.core.failures import Failed, Finder, Unexplained
 from grader.core.progress import Progress
-from grader.core.results import Result
+from grader.core.results import GraderBrokenError, Result
 from grader.core.spots import Lines
 from grader.core.submission import Submission, SubmissionError
 from grader.run.pytest_plugin import SuiteError, SuitePlugin
 from grader.run.verdicts import HiddenTest, Verdicts
+from zoo.core.errors import ZooError
 
 TIME_BUDGET_S = 300.0  # of all tests; the training test takes some 10 s
 NAMING_BUDGET_S = 120.0  # of looking for the mistakes behind all failures: known ones are found in a few
@@ -291,6 +292,11 @@ class Session:
             self.verdicts.load_failed(error)
             self._unloaded = error
             self._stopped = lambda: "not run: the file cannot be loaded"
+        except (ZooError, GraderBrokenError):
+            raise
+        except Exception as error:  # noqa: BLE001 - a fault of the grader's: other files are graded all the same
+            self.verdicts.load_broke(error)
+            self._stopped = lambda: "not run: the file could not be loaded"
         if reason := self._breach():
             self._refuse(reason)
 

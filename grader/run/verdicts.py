@@ -108,6 +108,10 @@ class Verdicts:
             _LOADING, "failed", explain(error, self._stubs, self._names), where=self._place(error)
         )
 
+    def load_broke(self, raised: Exception) -> Result:
+        """The grader itself could not load the file: no fault of the file's."""
+        return self._add(_LOADING, "error", _our_fault(raised))
+
     def refuse(self, reason: str) -> Result:
         """The file is against the rules that were asked for: one failure."""
         return self._add(_RULES, "failed", reason)

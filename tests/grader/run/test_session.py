@@ -293,6 +293,17 @@ def test_the_same_end_twice_is_enough(exercise: Exercise) -> None:
     assert "restarted too often, see 'has the right shape'" in results["mask"].message
 
 
+def test_a_file_that_the_grader_cannot_load_is_not_at_fault(exercise: Exercise) -> None:
+    def breaks() -> Any:
+        raise TypeError("unhashable type")
+
+    load, *others = Session(exercise, breaks).run()
+    assert (load.status, load.points) == ("error", 0)
+    assert "your code is not at fault" in load.message
+    assert "TypeError: unhashable type (test_session.py, line" in load.message
+    assert {one.message for one in others} == {"not run: the file could not be loaded"}
+
+
 def test_a_file_that_cannot_be_loaded(exercise: Exercise) -> None:
     def refuse() -> Any:
         raise SubmissionError("syntax", "invalid syntax", line=1, source_line="def (")
