@@ -36,6 +36,7 @@ from grader.edits.never_called import NeverCalled
 from grader.edits.other_names import given_twice, parts_of_two
 from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of, parsed
+from grader.edits.ranges import begun_elsewhere, of_all
 from grader.edits.scopes import Scopes
 from grader.edits.several import Several
 from grader.edits.slips import Slips, without_room
@@ -235,6 +236,8 @@ class Edits:
             self._past_an_end,
             self._changes.of_a_part,
             self._counted,
+            begun_elsewhere,
+            self._of_all,
             self._carried_on,
             self._first_alone,
         )
@@ -330,7 +333,10 @@ class Edits:
         if isinstance(node, ast.Call):
             yield from self._keywords.handed_on(node, self._scopes.given(node.lineno))
 
-    def _counted(self, node: ast.AST) -> Iterator[ast.AST | str]:
+    def _of_all(self, node: ast.AST) -> Iterator[str]:
+        yield from (self._file.with_one(old, new) for old, new in of_all(node))
+
+    def _counted(self, node: ast.AST) -> Iterator[str]:
         """Another name where something is counted, as `used = slot + 1`: there are few."""
         if isinstance(node, ast.Assign) and counts(node.value):
             names = [one for one in ast.walk(node.value) if isinstance(one, ast.Name)]

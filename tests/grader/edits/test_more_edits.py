@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import Any
 
 import pytest
@@ -646,3 +647,37 @@ def test_means_of_rounds_are_weighted() -> None:
     assert not any("(total)" in one.partition("count +=")[2] for one in found)
     other = text.replace("count += 1", "count += 2")
     assert not any("total + (" in one for one in changed(other, 9))
+
+
+RANGES = """
+def more(self, have, need, groups):
+    rows = self.rows(0, need - have)
+    rest = rows[: need - have]
+    used = have + 1
+    count = range(need - have)
+    return [p for p in groups[0]["params"]], used % 32, count
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "right"),
+    [
+        (3, "rows = self.rows(have, need)"),
+        (4, "rest = rows[have:need]"),
+        (5, "used = (need) + 1"),
+        (6, "count = range(have, need)"),
+        (7, "[p for p in [each for one in groups for each in one['params']]], used % 32, count"),
+    ],
+)
+def test_a_range_a_count_and_the_first_of_all(line: int, right: str) -> None:
+    early = list(itertools.islice(Edits(RANGES).among([line], []), 150))
+    found = {new.splitlines()[line - 1].replace("(", "").replace(")", "") for at, new in early if at == line}
+    assert any(
+        one.strip().removeprefix("return ") == right.replace("(", "").replace(")", "") for one in found
+    )
+
+
+def test_a_number_that_may_be_a_limit_is_made_much_larger() -> None:
+    found = dict(Edits(RANGES).with_more_room())
+    assert list(found) == [7]
+    assert "used % 512" in found[7]

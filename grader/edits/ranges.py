@@ -1,0 +1,61 @@
+"""A range of the right length that begins in the wrong place, and the first of several in place of all."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+from collections.abc import Iterator
+
+
+def begun_elsewhere(node: ast.AST) -> Iterator[ast.AST]:
+    """`(a, b)` for `(0, b - a)` among the arguments of a call; `x[a:b]` for `x[: b - a]`."""
+    if isinstance(node, ast.Call):
+        starts = [None, *node.args] if len(node.args) == 1 else node.args
+        for i, (start, end) in enumerate(itertools.pairwise(starts)):
+            bounds = _moved(start, end)
+            if bounds:
+                yield ast.Call(node.func, [*node.args[:i], *bounds, *node.args[i + 2 :]], node.keywords)
+    elif isinstance(node, ast.Slice) and node.step is None:
+        bounds = _moved(node.lower, node.upper)
+        if bounds:
+            yield ast.Slice(*bounds)
+
+
+def _moved(start: ast.expr | None, end: ast.expr | None) -> list[ast.expr]:
+    """The bounds of as many, where they end; none if they cannot be known."""
+    first = start is None or (isinstance(start, ast.Constant) and start.value == 0)
+    cut = first and isinstance(end, ast.BinOp) and isinstance(end.op, ast.Sub)
+    return [end.right, end.left] if cut and isinstance(end, ast.BinOp) else []
+
+
+ROUNDS = (ast.For, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+
+
+def of_all(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What a loop goes through, and the same of all of them where it is of the first one: `groups[0]["params"]`."""
+    if not isinstance(node, ROUNDS):
+        return
+    for iterable in [node.iter] if isinstance(node, ast.For) else [one.iter for one in node.generators]:
+        for part in ast.walk(iterable):
+            index = part.slice if isinstance(part, ast.Subscript) else None
+            if isinstance(part, ast.Subscript) and isinstance(index, ast.Constant) and index.value == 0:
+                inner = _InPlaceOf(ast.dump(part)).visit(copy.deepcopy(iterable))
+                rounds = [
+                    ast.comprehension(ast.Name("one", ast.Store()), part.value, [], 0),
+                    ast.comprehension(ast.Name("each", ast.Store()), inner, [], 0),
+                ]
+                yield iterable, ast.ListComp(ast.Name("each", ast.Load()), rounds)
+
+
+class _InPlaceOf(ast.NodeTransformer):
+    """Writes `one` in place of an expression. Args: dumped: the expression."""
+
+    def __init__(self, dumped: str) -> None:
+        self._dumped = dumped
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if ast.dump(node) == self._dumped:
+            return ast.Name("one", ast.Load())
+        self.generic_visit(node)
+        return node
