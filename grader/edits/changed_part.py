@@ -118,6 +118,17 @@ def made_twice(old: str, new: str) -> list[int]:
     return [i for i, line in enumerate(before, 1) if added and line.strip() == added]
 
 
+def done_too_rarely(old: str, new: str) -> tuple[int, str, str] | None:
+    """The line of a condition and its text, and the statement that a change has done where it is false, too."""
+    before = {_dumped(one) for one in ast.walk(ast.parse(old)) if isinstance(one, ast.If)}
+    for node in ast.walk(ast.parse(new)):
+        if isinstance(node, ast.If) and len(node.orelse) == 1 and _dumped(node) not in before:
+            also = node.orelse[0]
+            if _dumped(also) in map(_dumped, node.body):
+                return node.lineno, ast.unparse(node.test), ast.unparse(also)
+    return None
+
+
 def sorts_no_more(old: str, new: str, line: int) -> bool:
     """Whether a change of a line takes away that it puts something in another order."""
     before, after = ([*one.splitlines(), *[""] * line][line - 1] for one in (old, new))

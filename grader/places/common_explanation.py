@@ -77,6 +77,11 @@ class Explanations:
             less = "less" if len(new) < len(old) else "more"
             self._moved[line] = "the indentation", f"this line indented {less}"
 
+    def too_rarely(self, line: int, condition: str, statement: str) -> None:
+        """Note that a condition must not be what a statement depends on."""
+        self._edits[line] = condition, statement
+        self._moved[line] = f"`{short(condition)}`", f"`{short(statement)}` in more cases"
+
     def complete(self, found: Where) -> Where:
         """The place with its explanation."""
         statements = self._found.get(found.place)

@@ -15,6 +15,7 @@ from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable
 from grader.edits.changed_part import (
     cut_no_more,
+    done_too_rarely,
     in_line,
     made_twice,
     only_removes,
@@ -261,6 +262,7 @@ class Locator:
         self._searched.cures = [(cure.line, cure.text) for cure in cures]
         self.cure, self._cured, proofs = cures[0].text, cures[0].line, [cure.line for cure in cures]
         between = None if best is None else self._explanations.left_out(best.place)
+        rare = next(filter(None, (done_too_rarely(self._text, cure.text) for cure in cures)), None)
         kept_away = None if best is None else avoided(self.source, best, cures[0].line)
         dropped = proofs[0] in self.records.nothing_gets()  # before any other explanation
         if best is None or dropped or not {best.place.line, between} & {*proofs}:
@@ -277,6 +279,12 @@ class Locator:
             second = kept_away
         second = self.cures.kept_by_helper(cures[0]) or second or self._beside(best, cures[0], between)
         right = best.last_right if best.last_right and best.last_right[0] not in (*proofs, *apart) else None
+        if rare is not None and rare[0] not in best.lines:
+            self._explanations.too_rarely(*rare)
+            best, second = (
+                replace(best, place=Place(rare[0], rare[0]), why="value", event=None),
+                best.place.line,
+            )
         return replace(best, other=second, last_right=right, proved=True, evidence="edited")
 
     def _keeps_something(self, wrong: Sequence[Wrong]) -> bool:

@@ -991,6 +991,35 @@ class CachedAttention(nn.Module):
         mixed = weights @ values[:, :, :filled]
         return self.out_proj(mixed.transpose(1, 2).flatten(2)), (keys, values, t + 1)
 """
+MADE_TOO_RARELY = """
+import torch
+
+TRIANGLES = {}
+
+
+def triangle(size, device):
+    held = TRIANGLES.get(device)
+    if held is None:
+        held = torch.ones(size, size, dtype=torch.bool, device=device).tril()
+        TRIANGLES[device] = held
+    return held[:size, :size]
+
+
+def padding_mask(tokens, pad=0):
+    return tokens.ne(pad)[:, None, None]
+
+
+def causal_mask(size, device=None):
+    return triangle(size, torch.get_default_device() if device is None else torch.device(device)).clone()[None, None]
+
+
+def decoder_mask(tokens, pad=0):
+    return padding_mask(tokens, pad) & triangle(tokens.size(1), tokens.device)
+
+
+def to_additive(mask, dtype=torch.float32):
+    return mask.to(dtype).log()
+"""
 BIAS_OF_EACH_HEAD = """
 import torch
 import torch.nn.functional as F
@@ -1053,6 +1082,7 @@ class MultiHeadAttention(nn.Module):
         ("kv_cache", PAGES, ["used = slot + 1"]),
         ("kv_cache", RING, ["ROOM = 32"]),
         ("attention", BIAS_OF_EACH_HEAD, ["self.out_proj.bias"]),
+        ("masks", MADE_TOO_RARELY, ["if held is None"]),
     ],
     ids=[
         "written after a loop",
@@ -1074,6 +1104,7 @@ class MultiHeadAttention(nn.Module):
         "counted in the page alone",
         "room for 32 positions",
         "a bias for each head",
+        "made for the first size alone",
     ],
 )
 def test_mistakes_of_several_lines_have_theirs(exercise: str, text: str, lines: list[str]) -> None:
