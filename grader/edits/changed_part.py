@@ -96,7 +96,7 @@ def several_at_once(old: str, new: str, line: int) -> tuple[str, str] | None:
     if earlier and later and _dumped(earlier[0]) == _dumped(before):  # see `Several.of_old_and_new`
         again = f"`{_said(before.value)}` for one `{_said(before.targets[0])}` in line {later[0] + 1}"
         return _said(before), f"this statement before line {line - 1}, and {again}"
-    if isinstance(target, ast.Tuple) and isinstance(before.targets[0], ast.Name):
+    if isinstance(target, ast.Tuple) and isinstance(before.targets[0], (ast.Name, ast.Attribute)):
         names = " and ".join(f"`{ast.unparse(one)}`" for one in target.elts)
         return _said(before), f"{names} at once, from the values before"
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Lambda):

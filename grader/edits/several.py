@@ -231,10 +231,11 @@ class Several:
 
 
 def _updated(node: ast.AST) -> str | None:
-    """The local that a statement gives a value which is made of its old one."""
-    if not isinstance(node, ast.Assign) or len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name):
+    """The local, or the attribute, that a statement gives a value which is made of its old one."""
+    kinds = (ast.Name, ast.Attribute)
+    if not isinstance(node, ast.Assign) or len(node.targets) > 1 or not isinstance(node.targets[0], kinds):
         return None
-    name = node.targets[0].id
+    name = ast.unparse(node.targets[0])
     return name if name in _names_in(node.value) else None
 
 
@@ -244,7 +245,7 @@ def _further_lines(node: ast.stmt) -> str:
 
 
 def _names_in(node: ast.expr) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return {ast.unparse(one) for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))}
 
 
 def _sorting(node: ast.AST) -> tuple[ast.expr | None, str, ast.expr | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from typing import Any
 
 import pytest
@@ -569,6 +570,14 @@ def test_two_updates_are_made_at_once() -> None:
     assert several_at_once(TURNED, found, 3) == (
         "sine = sine * a + cosine * b",
         "`sine` and `cosine` at once, from the values before",
+    )
+    own = re.sub(r"\b(?=(co)?sine\b)", "self.", TURNED.replace("sine, cosine, a", "self, a", 1))
+    (found,) = (
+        text for text in changed(own, 3) if "self.sine, self.cosine = " in text.partition("return")[0]
+    )
+    assert several_at_once(own, found, 3) == (
+        "self.sine = self.sine * a + self.cosine * b",
+        "`self.sine` and `self.cosine` at once, from the values before",
     )
     assert not any("sine, cosine = " in text.partition("return")[0] for text in changed(TURNED, 4))
 

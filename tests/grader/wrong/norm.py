@@ -38,4 +38,18 @@ class PostNorm(PreNorm):
         return self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs)))
 """,
     ),
+    "an argument that is x normalised too": (
+        frozenset(),
+        NORM
+        + """
+    def forward(self, x, *args, **kwargs):
+        h = self.norm(x)
+        args = [h if one is x else one for one in args]
+        return x + self.dropout(self.sublayer(h, *args, **kwargs))
+
+class PostNorm(PreNorm):
+    def forward(self, x, *args, **kwargs):
+        return self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs)))
+""",
+    ),
 }

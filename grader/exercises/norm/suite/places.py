@@ -113,12 +113,15 @@ def _parts(name: str, seed: int) -> Ask:
     return ask
 
 
-def _arguments(name: str, seed: int, positional: int, *keywords: str) -> Ask:
+def _arguments(name: str, seed: int, positional: int, *keywords: str, same: bool = False) -> Ask:
+    """With more arguments: other tensors, or x itself once more."""
+
     def ask(client: Client) -> Answer:
         draws = Draws(seed)
         instance, _ = placed(client, name, drawn(draws, 6))
-        x, *rest = (draws.normal(2, 3, 6) for _ in range(1 + positional))
-        named: dict[str, Any] = {word: draws.normal(2, 3, 6) for word in keywords}
+        x = draws.normal(2, 3, 6)
+        rest = [x if same else draws.normal(2, 3, 6) for _ in range(positional)]
+        named: dict[str, Any] = {word: x if same else draws.normal(2, 3, 6) for word in keywords}
         return client.call(instance, x, *rest, single=True, **named)
 
     return ask
@@ -188,6 +191,12 @@ def _of(name: str, seed: int) -> list[Scenario]:
         Scenario("two more arguments", name, "arguments", _arguments(name, seed + 4, 2)),
         Scenario("two keywords", name, "arguments", _arguments(name, seed + 5, 0, "mask", "memory")),
         Scenario("an argument and a keyword", name, "arguments", _arguments(name, seed + 6, 1, "mask")),
+        Scenario(
+            "x as an argument and as a keyword too",
+            name,
+            "arguments",
+            _arguments(name, seed + 9, 1, "memory", same=True),
+        ),
         Scenario("the gradient", name, "gradients", backward, traits=frozenset({"the backward pass"})),
         Scenario("around a sigmoid", name, "gradients", _around(name, "Smooth", seed + 11), traits=needed),
         Scenario(
