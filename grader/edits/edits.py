@@ -33,7 +33,7 @@ from grader.edits.missing_calls import with_calls, with_decorators
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
 from grader.edits.never_called import NeverCalled
-from grader.edits.other_names import given_twice, parts_of_two
+from grader.edits.other_names import crosswise, given_twice, parts_of_two
 from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of, parsed
 from grader.edits.ranges import begun_elsewhere, of_all
@@ -237,6 +237,7 @@ class Edits:
             self._changes.of_a_part,
             self._counted,
             begun_elsewhere,
+            crosswise,
             self._of_all,
             self._carried_on,
             self._first_alone,

@@ -10,6 +10,7 @@ from itertools import combinations
 from grader.edits.syntax import PATHS, renamed
 
 MOST_EXCHANGED = 5  # names of one statement
+MOST_BESIDE = 4  # calls side by side
 
 
 def other_arguments(node: ast.Assign | ast.Return | ast.Call, known: Sequence[str]) -> Iterator[ast.AST]:
@@ -98,3 +99,25 @@ def names_exchanged(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.AST]:
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in (a, b):
                 one.id = b if one.id == a else a
         yield found
+
+
+def crosswise(node: ast.AST) -> Iterator[ast.AST]:
+    """Calls of one function side by side, `f(key, 0), f(query, 1)`, two of which have each other's argument."""
+    if not isinstance(node, (ast.Call, ast.Tuple, ast.List)):
+        return
+    items = node.args if isinstance(node, ast.Call) else node.elts
+    calls = [(i, one) for i, one in enumerate(items) if isinstance(one, ast.Call) and one.args]
+    for (i, one), (j, other) in combinations(calls[:MOST_BESIDE], 2):
+        alike = ast.dump(one.func) == ast.dump(other.func) and len(one.args) == len(other.args)
+        for k in range(len(one.args)) if alike and len(one.args) > 1 else ():
+            if ast.dump(one.args[k]) != ast.dump(other.args[k]):
+                new = list(items)
+                new[i] = ast.Call(one.func, [*one.args[:k], other.args[k], *one.args[k + 1 :]], one.keywords)
+                new[j] = ast.Call(
+                    other.func, [*other.args[:k], one.args[k], *other.args[k + 1 :]], other.keywords
+                )
+                if isinstance(node, ast.Call):
+                    yield ast.Call(node.func, new, node.keywords)
+                else:
+                    yield type(node)(new, node.ctx)
+                break  # the other argument exchanged is the same but for the order

@@ -690,3 +690,10 @@ def test_a_number_that_may_be_a_limit_is_made_much_larger() -> None:
     found = dict(Edits(RANGES).with_more_room())
     assert list(found) == [7]
     assert "used % 512" in found[7]
+
+
+def test_calls_side_by_side_have_each_others_argument() -> None:
+    early = list(
+        itertools.islice(Edits("def f(q, k):\n    return g(part(k, 0), part(q, 1))\n").among([2], []), 60)
+    )
+    assert any("part(q, 0), part(k, 1)" in new for _, new in early)
