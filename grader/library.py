@@ -14,6 +14,7 @@ from grader.catalog import CATEGORIES, exercise_for, get_exercise
 from grader.core.results import Grade as Grade
 from grader.core.results import GraderBrokenError as GraderBrokenError
 from grader.core.results import Result as Result
+from grader.run.run import MAX_SOURCE
 from zoo.core.errors import ZooError, unknown_name
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ def read_source(file: Path) -> bytes:
     if not file.is_file():
         raise ZooError(f"'{file}' is not a regular file; expected a Python file.")
     try:
-        return file.read_bytes()
+        with file.open("rb") as opened:
+            return opened.read(MAX_SOURCE + 1)
     except OSError as error:
         raise ZooError(f"'{file}' cannot be read: {error.strerror}.") from error
 

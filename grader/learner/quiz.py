@@ -66,9 +66,14 @@ def question(request: Request, grade: Grades, *, about_training: bool = False) -
     Raises:
         ZooError: there is no change to ask about.
     """
-    text = request.source.decode("utf-8", "replace")
+    text = request.text
     draws = random.Random(request.seed)
-    found = mutants(text)
+    try:
+        found = mutants(text)
+    except RecursionError as error:
+        raise ZooError(
+            f"An expression in '{request.file}' is nested too deeply to change a part of it."
+        ) from error
     draws.shuffle(found)
     raises: Question | None = None  # the first change that only ends the code: there is little to guess
     for mutant in found[:MOST_TRIED]:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from grader.run.run import MAX_SOURCE
+
 REST_S = 0.15  # a file that has not changed for so long is written
 PATIENCE_S = 3.0  # a file that is written to all the time is taken as it is
 
@@ -88,6 +90,9 @@ def content(file: Path) -> bytes | None:
 
 def _read(file: Path) -> bytes | None:
     try:
-        return file.read_bytes() if file.is_file() else None
+        if not file.is_file():
+            return None
+        with file.open("rb") as opened:
+            return opened.read(MAX_SOURCE + 1)
     except OSError:
         return None

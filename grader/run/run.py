@@ -60,6 +60,11 @@ class Request:
     selection: str = ""
     options: str = ""
 
+    @property
+    def text(self) -> str:
+        """The file's, without the mark that some editors put in front."""
+        return self.source.decode("utf-8-sig", "replace")
+
 
 def grade_file(request: Request, progress: Progress) -> Grade:
     """Grade a file.
@@ -77,7 +82,7 @@ def grade_file(request: Request, progress: Progress) -> Grade:
 
 
 def _grade(request: Request, progress: Progress, sandbox: Sandbox, started: float) -> Grade:
-    text = request.source.decode("utf-8", "replace")
+    text = request.text
     refusal = _refusal(request, text)
     if not refusal and _surely_without_gpu(request.device):
         sandbox.start()
@@ -143,7 +148,7 @@ def _submission(
 def _refusal(request: Request, source: str) -> str:
     """Why the file is not even loaded, or ""."""
     if len(request.source) > MAX_SOURCE:
-        return f"The file has {len(request.source) / 2**20:.1f} MB; expected at most 1 MB of Python."
+        return "The file has more than 1 MB; expected at most 1 MB of Python."
     return library_attention(source) if request.strict else ""
 
 

@@ -28,6 +28,7 @@ from grader.sandbox.process import Worker
 from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named
 
 MAX_SOURCE = 2**20
+MOST_PARAMETERS, MOST_NUMBERS = 2_000, 2_000_000  # of an instance: the judge keeps and compares them
 MAX_COPIES = 2  # processes that edited copies may end
 
 
@@ -80,9 +81,7 @@ class RemoteSubmission:
 
     def _load(self, source: bytes, *, copy: bool = False) -> None:
         if len(source) > MAX_SOURCE:
-            raise SubmissionError(
-                "syntax", f"{self._filename}: {len(source):,} bytes, where 1 MB is the most"
-            )
+            raise SubmissionError("syntax", f"{self._filename} has more than 1 MB, which is the most")
         request = {"op": "source", "filename": self._filename, "strict": self._link.uses is not None}
         if copy:
             request["copy"] = True
@@ -339,6 +338,13 @@ class RemoteInstance(RemoteFunction, Handed):
     def _state(self, which: str) -> dict[str, ParameterInfo]:
         def read(answer: dict[str, Any], found: list[Tensor]) -> dict[str, ParameterInfo]:
             values, infos = unpack_named(answer["values"], found), {}
+            numbers = sum(value.numel() for value in values.values() if value is not None)
+            if len(values) > MOST_PARAMETERS or numbers > MOST_NUMBERS:
+                raise SubmissionError(
+                    "limit",
+                    f"it has {len(values):,} {which} with {numbers:,} numbers, where {MOST_PARAMETERS:,} and "
+                    f"{MOST_NUMBERS:,} are the most",
+                )
             for name, requires_grad, device in answer["entries"]:
                 value = values.get(name)
                 if value is None:

@@ -16,6 +16,7 @@ from .failures import FailureError
 from .global_state import restored
 from .library import LibraryUses
 from .parts import PARTS, handed
+from .parts.base import Part
 from .value_trace import Recorder
 from .values import DTYPES, Opaque, Packer, tensors, unpack, unpack_named, unpack_tensors
 
@@ -127,6 +128,7 @@ class Operations:
         module = self._instances[request["instance"]]
         entries = module.named_parameters() if request["which"] == "parameters" else module.named_buffers()
         named = dict(calls.dense(entries))
+        _check_names(module, named)
         return {
             "values": packer.pack_named(named),
             "entries": [[name, value.requires_grad, value.device.type] for name, value in named.items()],
@@ -212,3 +214,16 @@ class Operations:
             "text": packer.pack(torch.frombuffer(bytearray(text), dtype=torch.uint8)),
             "numbers": packer.pack(numbers),
         }
+
+
+def _check_names(module: nn.Module, named: dict[str, Tensor]) -> None:
+    """Raise FailureError if a parameter that is none of the judge's has a name by which those are known."""
+    names = [name for name in named if name.rpartition(".")[2].startswith("judge_")]
+    if names:
+        parts = [one for one in module.modules() if isinstance(one, Part)]
+        judges = {id(value) for one in parts for value in (*one._parameters.values(), *one._buffers.values())}
+        taken = next((name for name in names if id(named[name]) not in judges), None)
+        if taken is not None:
+            raise FailureError(
+                "protocol", f"'{taken}' begins with judge_, as the names of the grader's own do."
+            )

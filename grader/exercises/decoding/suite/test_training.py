@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
+import torch
 from torch import Tensor
 
 from grader.api import (
@@ -19,6 +22,7 @@ from grader.api import (
     spelled,
 )
 from grader.exercises.decoding.suite.scenarios import MOST
+from zoo.training.tasks.base import SPECIAL
 from zoo.training.trainer import Score, load_task
 
 BEAM_WORDS = 100
@@ -33,7 +37,8 @@ BEAM_WORDS = 100
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
     model = good_speller(reverser, seed=seed, progress=progress)
     part = reverser_part(component)
-    load_from(remote(part), model.state_dict())
+    weights, letters = in_other_letters(model.state_dict(), seed)
+    load_from(remote(part), weights)
     part.train(False)
     task = load_task(TASK)
 
@@ -42,7 +47,8 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
         outcome = component.function(name).call([part, task.batch(texts).src, *beam, task.max_len])
         ids = outcome.value
         fits = isinstance(ids, Tensor) and ids.dim() == 2 and ids.size(0) == words and ids.size(1) <= MOST
-        return spelled(task, texts, ids.tolist() if fits else [])
+        rows = ids.tolist() if fits else []
+        return spelled(task, texts, [[letters.get(one, one) for one in row] for row in rows])
 
     require(
         score("greedy_decode", WORDS), what="A trained Transformer spelled words backwards with greedy_decode"
@@ -51,3 +57,17 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
         score("beam_search", BEAM_WORDS, 3),
         what="A trained Transformer spelled words backwards with beam_search",
     )
+
+
+def in_other_letters(weights: Mapping[str, Tensor], seed: int) -> tuple[dict[str, Tensor], dict[int, int]]:
+    """Weights with which the model spells as well, in other letters; and which each of these stands for.
+
+    So its answer is not the reversed source, which can be copied without a model.
+    """
+    size = weights["head.bias"].size(0)
+    order = torch.randperm(size - SPECIAL, generator=torch.Generator().manual_seed(seed)) + SPECIAL
+    changed = dict(weights)
+    for name in ("embeddings.tgt_table.weight", "head.weight", "head.bias"):
+        changed[name] = weights[name].detach().clone()
+        changed[name][order] = weights[name].detach()[SPECIAL:]  # [V, ...]
+    return changed, {int(new): old for old, new in enumerate(order, start=SPECIAL)}
