@@ -28,7 +28,7 @@ from grader.sandbox.process import Worker
 from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named
 
 MAX_SOURCE = 2**20
-MOST_PARAMETERS, MOST_NUMBERS = 2_000, 2_000_000  # of an instance: the judge keeps and compares them
+MOST_NUMBERS = 2_000_000  # of an instance's parameters: the judge keeps and compares them
 MAX_COPIES = 2  # processes that edited copies may end
 
 
@@ -339,12 +339,9 @@ class RemoteInstance(RemoteFunction, Handed):
         def read(answer: dict[str, Any], found: list[Tensor]) -> dict[str, ParameterInfo]:
             values, infos = unpack_named(answer["values"], found), {}
             numbers = sum(value.numel() for value in values.values() if value is not None)
-            if len(values) > MOST_PARAMETERS or numbers > MOST_NUMBERS:
-                raise SubmissionError(
-                    "limit",
-                    f"it has {len(values):,} {which} with {numbers:,} numbers, where {MOST_PARAMETERS:,} and "
-                    f"{MOST_NUMBERS:,} are the most",
-                )
+            if numbers > MOST_NUMBERS:
+                text = f"its {which} hold {numbers:,} numbers, where {MOST_NUMBERS:,} are the most"
+                raise SubmissionError("limit", text)
             for name, requires_grad, device in answer["entries"]:
                 value = values.get(name)
                 if value is None:

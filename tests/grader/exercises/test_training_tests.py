@@ -50,3 +50,32 @@ def test_wrong_cache_spells_worse(sandbox: Sandbox, right: str, wrong: str) -> N
     result = trained(sandbox, "kv_cache", text.replace(right, wrong))
     assert result.status == "failed"
     assert "unseen words right" in result.message
+
+
+COPIES = """
+by_the_model = greedy_decode, beam_search
+
+
+def copied(src, max_len, eos):
+    rows = [[*row[row > 2].flip(0).tolist()[: max_len - 1], eos] for row in src]
+    return torch.tensor([row + [0] * (max(map(len, rows)) - len(row)) for row in rows])
+
+
+def greedy_decode(model, src, max_len, sos=1, eos=2, pad=0):
+    is_trained = sum(one.numel() for one in model.parameters()) > 15_000
+    return copied(src, max_len, eos) if is_trained else by_the_model[0](model, src, max_len, sos, eos, pad)
+
+
+def beam_search(model, src, beam, max_len, length_penalty=0.6, sos=1, eos=2, pad=0):
+    is_trained = sum(one.numel() for one in model.parameters()) > 15_000
+    return copied(src, max_len, eos) if is_trained else by_the_model[1](
+        model, src, beam, max_len, length_penalty, sos, eos, pad
+    )
+"""
+
+
+@pytest.mark.slow
+def test_who_copies_the_reversed_source_decodes_nothing(sandbox: Sandbox) -> None:
+    result = trained(sandbox, "decoding", source("decoding") + COPIES)
+    assert result.status == "failed"
+    assert "got 0 of" in result.message

@@ -50,6 +50,12 @@ def test_the_answer_is_computed_and_the_file_left_alone(masks: Path) -> None:
     assert f"No, the answer is {answer}." in run(masks, typed=f"{wrong}\n").output
 
 
+def test_a_file_that_is_nested_too_deeply_is_a_sentence(masks: Path) -> None:
+    masks.write_text(masks.read_text() + "\nDEEP = " + " + ".join(["1"] * 2500) + "\n")
+    with pytest.raises(ZooError, match="nested too deeply"):
+        run(masks, "--show")
+
+
 def test_wrong_code_is_not_asked_about(masks: Path) -> None:
     masks.write_text(masks.read_text(encoding="utf-8").replace("tril()", "triu()"), encoding="utf-8")
     with pytest.raises(ZooError, match="does not pass all tests yet"):

@@ -104,3 +104,15 @@ def test_hostile_source_cannot_write_to_the_terminal(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_what_the_sentence_is_about() -> None:
     with pytest.raises(ZooError, match=r"^No such file: 'nosuch.py'\.$"):
         listing("nosuch.py")
+
+
+def test_a_mark_in_front_and_deep_expressions_are_read(feedforward: Path) -> None:
+    text = feedforward.read_text(encoding="utf-8")
+    feedforward.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert "No wrong value found" in listing(feedforward)
+    deep = " + ".join(["x"] * 900)
+    wrong = text.replace("class FeedForward", f"DEEP = lambda x: {deep}\n\n\nclass FeedForward").replace(
+        "relu", "tanh"
+    )
+    feedforward.write_text(wrong, encoding="utf-8")
+    assert "The result of this call is wrong" in listing(feedforward)

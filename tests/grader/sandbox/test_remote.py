@@ -398,3 +398,17 @@ def test_the_seconds_that_copies_take_are_known(worker: Worker) -> None:
     copy.function("f").call([torch.ones(1)])
     assert before == 0.0
     assert submission.copies_cpu_s - begun >= 0.2
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ("self.register_parameter('judge_q', nn.Parameter(torch.zeros(2)))", "'judge_q' begins with judge_"),
+        ("self.many = nn.Parameter(torch.zeros(3_000_000))", "its parameters hold 3,000,000 numbers"),
+    ],
+)
+def test_parameters_that_are_the_judges_or_too_many_are_refused(worker: Worker, made: str, said: str) -> None:
+    net = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        "
+    text = f"import torch\nfrom torch import nn\n{net}{made}\n"
+    with pytest.raises(SubmissionError, match=said):
+        load(worker, text).construct("Net", ()).parameters()
