@@ -63,6 +63,7 @@ FUNCTIONS = (
     ("cat", "stack"),
     ("repeat", "repeat_interleave"),
     ("append", "extend"),
+    ("copy", "deepcopy"),
     ("nlargest", "nsmallest"),
     ("no_grad", "inference_mode"),
     ("Dropout",),

@@ -36,7 +36,7 @@ from grader.edits.never_called import NeverCalled
 from grader.edits.other_names import crosswise, given_twice, parts_of_two
 from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of, parsed
-from grader.edits.ranges import begun_elsewhere, of_all
+from grader.edits.ranges import back_in_order, begun_elsewhere, of_all
 from grader.edits.scopes import Scopes
 from grader.edits.several import Several
 from grader.edits.slips import Slips, without_room
@@ -237,6 +237,7 @@ class Edits:
             self._changes.of_a_part,
             self._counted,
             begun_elsewhere,
+            back_in_order,
             crosswise,
             self._of_all,
             self._carried_on,

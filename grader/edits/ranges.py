@@ -29,6 +29,20 @@ def _moved(start: ast.expr | None, end: ast.expr | None) -> list[ast.expr]:
     return [end.right, end.left] if cut and isinstance(end, ast.BinOp) else []
 
 
+def back_in_order(node: ast.AST) -> Iterator[ast.stmt]:
+    """A statement that reads rows in an order, `rows[order]`, with them back in the order that they had before it."""
+    if not isinstance(node, (ast.Return, ast.Assign)) or node.value is None:
+        return
+    read = [one.slice for one in ast.walk(node.value) if isinstance(one, ast.Subscript)]
+    for name in dict.fromkeys(one.id for one in read if isinstance(one, ast.Name)):
+        new = copy.deepcopy(node)
+        for one in ast.walk(new):
+            if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Name) and one.slice.id == name:
+                one.slice = ast.parse(BACK.format(name), mode="eval").body
+        yield new
+
+
+BACK = "sorted(range(len({0})), key={0}.__getitem__)"  # the inverse of a permutation
 ROUNDS = (ast.For, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 

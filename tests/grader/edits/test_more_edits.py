@@ -697,3 +697,15 @@ def test_calls_side_by_side_have_each_others_argument() -> None:
         itertools.islice(Edits("def f(q, k):\n    return g(part(k, 0), part(q, 1))\n").among([2], []), 60)
     )
     assert any("part(q, 0), part(k, 1)" in new for _, new in early)
+
+
+def test_rows_are_put_back_in_their_order() -> None:
+    text = "def f(a, b, order):\n    return a[order], b[order]\n"
+    early = list(itertools.islice(Edits(text).among([2], []), 60))
+    (found,) = (new for _, new in early if new.count("__getitem__") == 2)
+    known: dict[str, Any] = {}
+    exec(found, known)
+    order = torch.tensor([2, 0, 3, 1])
+    rows = torch.arange(4)[order]
+    assert known["f"](rows, rows, order)[0].tolist() == [0, 1, 2, 3]
+    assert known["f"](rows, rows, order.tolist())[1].tolist() == [0, 1, 2, 3]
