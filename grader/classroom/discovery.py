@@ -15,6 +15,7 @@ from pathlib import Path
 from grader.catalog import Exercise
 from grader.classroom.layouts import (
     CANVAS,
+    EXPORT,
     GRADESCOPE,
     METADATA,
     MOODLE,
@@ -30,6 +31,7 @@ from grader.run.run import MAX_SOURCE
 from zoo.core.errors import ZooError
 
 MAX_DEPTH = 12
+MAX_METADATA = 32 * 2**20  # that of 500 students has a few MB
 _IGNORED_FOLDERS = frozenset(
     (".git", "__pycache__", "__MACOSX", ".ipynb_checkpoints", ".venv", "venv", ".vscode", ".idea")
 )
@@ -90,10 +92,12 @@ class Discovery:
     Attributes:
         submissions: in the order of their paths.
         unplaced: path and reason of every file that is no submission, except what programs leave (`__pycache__`).
+        notes: on files in a student's folder that something else in it would give to somebody else.
     """
 
     submissions: tuple[Found, ...]
     unplaced: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
 
     def layouts(self) -> Mapping[str, int]:
         """Return how many submissions came in which layout."""
@@ -122,6 +126,8 @@ class _Search:
     def __init__(self, folder: Path, exercises: Mapping[str, Exercise], exercise: str) -> None:
         self._folder, self._exercises, self._exercise = folder, exercises, exercise
         self._unplaced: list[tuple[str, str]] = []
+        self._notes: list[str] = []
+        self._downloads: frozenset[tuple[str, ...]] = frozenset()
         self._metadata: dict[Path, dict[str, list[Owner]]] = {}
         self._clones = Clones()
         names = "|".join(sorted(map(re.escape, exercises), key=len, reverse=True))
@@ -131,12 +137,14 @@ class _Search:
 
     def run(self) -> Discovery:
         found: list[Found] = []
-        for path in self._files(self._folder, 0):
+        files = list(self._files(self._folder, 0))
+        self._downloads = self._find_downloads(files)
+        for path in files:
             try:
                 found += self._place(path)
             except OSError as error:
                 self._refuse(path, f"cannot be read: {error.strerror}")
-        return Discovery(tuple(found), tuple(sorted(self._unplaced)))
+        return Discovery(tuple(found), tuple(sorted(self._unplaced)), tuple(self._notes))
 
     def _common_prefix(self) -> str:
         """Return what the names of all clones of GitHub Classroom begin with: "homework-"."""
@@ -184,13 +192,14 @@ class _Search:
     def _place(self, path: Path) -> list[Found]:
         """The submissions that a file is: one for each of its owners; none where it cannot be placed."""
         parts = path.relative_to(self._folder).parts
-        moodle = next((match for match in map(MOODLE.match, parts) if match), None)
+        at = self._owner_at(parts)
+        file, alone = parts[-1], at == len(parts) - 1
+        moodle = MOODLE.match(parts[at])
         if moodle is not None and moodle["kind"] == "onlinetext":
             self._refuse(path, "is online text of Moodle, not a Python file")
             return []
-        file = parts[-1]
-        canvas = CANVAS.match(file) if moodle is None else None
-        if moodle is not None and moodle["rest"] and MOODLE.match(file):
+        canvas = CANVAS.match(file) if alone and moodle is None else None
+        if moodle is not None and alone:
             file = moodle["rest"]
         elif canvas is not None:
             file = canvas["rest"]
@@ -211,7 +220,7 @@ class _Search:
                 Owner(canvas["name"], "canvas", {"canvas": canvas["user"]}, marked_late=bool(canvas["late"]))
             ]
         else:
-            owners = self._owners(path, parts[:-1], rest)
+            owners = self._owners(parts, at, rest)
         if not owners:
             self._refuse(path, "no name of a student in the file's name or its folders'")
             return []
@@ -220,6 +229,12 @@ class _Search:
             self._refuse(path, content)
             return []
         size, digest, source, modified = content
+        inner = range(at + 1, len(parts))
+        if any(self._by_platform(parts, one) or self._by_program(parts, one) for one in inner):
+            outer = self._name(self._folder.joinpath(*parts[: at + 1]))
+            self._notes.append(
+                f"'{self._name(path)}' belongs to '{outer}': the outermost name decides whose a file is."
+            )
         return [
             Found(_dated(owner, modified), exercise, self._name(path), digest, size, source)
             for owner in owners
@@ -240,41 +255,110 @@ class _Search:
         folder = next((one.casefold() for one in reversed(folders) if one.casefold() in self._exercises), "")
         return folder, stem if folder else ""
 
-    def _owners(self, path: Path, folders: Sequence[str], rest: str) -> list[Owner]:
-        for depth, name in enumerate(folders):
-            if GRADESCOPE.match(name):
-                known = self._submitters(self._folder.joinpath(*folders[:depth])).get(name)
-                return list(known or [Owner(name, "gradescope")])
-        for depth in range(len(folders), 0, -1):
-            clone = self._folder.joinpath(*folders[:depth])
-            if (clone / ".git").is_dir() and not (clone / ".git").is_symlink():
-                name = folders[depth - 1].removeprefix(self._prefix if depth == 1 else "")
-                commit, when = self._clones.commit(clone)
-                return [
-                    Owner(name, "github", {"github": name}, "", when, "commit" if when else "", commit=commit)
-                ]
-        stamp = path.parent / TIMESTAMP
-        if len(folders) >= 2 and stamp.is_file() and not stamp.is_symlink():
+    def _owner_at(self, parts: Sequence[str]) -> int:
+        """The place in a path of the name that decides whose the file is: the outermost that is a student's.
+
+        What is below it is the student's own, and nothing there is believed.
+        """
+        at = self._skip(parts, 0)
+        return self._skip(parts, at + 1) if tuple(parts[: at + 1]) in self._downloads else at
+
+    def _skip(self, parts: Sequence[str], at: int) -> int:
+        """The place of the first name from `at` that is not the name of an exercise or of any submissions."""
+        while at < len(parts) - 1:
+            low = parts[at].casefold()
+            if low not in self._exercises and low not in _GENERIC and not EXPORT.match(low):
+                break
+            at += 1
+        return at
+
+    def _find_downloads(self, files: Sequence[Path]) -> frozenset[tuple[str, ...]]:
+        """The outermost folders, if each is a whole download of a platform ("week3") and no student's.
+
+        One student can make a folder look so, but not those of the others.
+        """
+        inside: dict[tuple[str, ...], dict[tuple[str, ...], tuple[bool, bool]]] = {}
+        for path in files:
+            parts = path.relative_to(self._folder).parts
+            if path.suffix.casefold() != ".py":
+                continue
+            at = self._skip(parts, 0)
+            if at == len(parts) - 1 or self._by_platform(parts, at) or self._by_program(parts, at):
+                return frozenset()
+            below = self._skip(parts, at + 1)
+            made = self._by_platform(parts, below), self._by_program(parts, below)
+            inside.setdefault(parts[: at + 1], {})[parts[: below + 1]] = made
+        several = sum(map(len, inside.values())) > 1
+        if several and all(
+            all(platform or (program and len(one) > 1) for platform, program in one.values())
+            for one in inside.values()
+        ):
+            return frozenset(inside)
+        return frozenset()
+
+    def _by_platform(self, parts: Sequence[str], at: int) -> bool:
+        """Whether a name in a path looks like one that a platform gave."""
+        if at == len(parts) - 1 and CANVAS.match(parts[at]):
+            return True
+        metadata = self._folder.joinpath(*parts[:at], METADATA)
+        return bool(
+            MOODLE.match(parts[at]) or (GRADESCOPE.match(parts[at]) and stat.S_ISREG(_mode(metadata)))
+        )
+
+    def _by_program(self, parts: Sequence[str], at: int) -> bool:
+        """Whether a folder in a path is a clone, or a student's of nbgrader; students hand in such, too."""
+        return at < len(parts) - 1 and (
+            _is_clone(self._folder.joinpath(*parts[: at + 1])) or self._stamp(parts, at) is not None
+        )
+
+    def _stamp(self, parts: Sequence[str], at: int) -> Path | None:
+        """nbgrader's file with the time, in the assignment's folder in the student's."""
+        stamp = self._folder.joinpath(*parts[: at + 2], TIMESTAMP)
+        return stamp if at + 2 < len(parts) and stat.S_ISREG(_mode(stamp)) else None
+
+    def _owners(self, parts: Sequence[str], at: int, rest: str) -> list[Owner]:
+        if at == len(parts) - 1:
+            return [Owner(attempt_of(rest)[0], "flat")] if rest else []
+        name, folder = parts[at], self._folder.joinpath(*parts[: at + 1])
+        if GRADESCOPE.match(name):
+            return list(self._submitters(folder.parent).get(name) or [Owner(name, "gradescope")])
+        if _is_clone(folder):
+            name = name.removeprefix("" if at else self._prefix)
+            commit, when = self._clones.commit(folder)
+            return [
+                Owner(name, "github", {"github": name}, "", when, "commit" if when else "", commit=commit)
+            ]
+        stamp = self._stamp(parts, at)
+        if stamp is not None:
             with stamp.open(errors="replace") as file:
                 when = parse_time(file.read(100))
-            return [Owner(folders[-2], "nbgrader", {}, "", when, "timestamp.txt" if when is not None else "")]
-        named = [
-            one for one in folders if one.casefold() not in self._exercises and one.casefold() not in _GENERIC
-        ]
-        if named:
-            return [Owner(named[0], "folder")]
-        if rest:
-            return [Owner(attempt_of(rest)[0], "flat")]
-        return []
+            return [Owner(name, "nbgrader", {}, "", when, "timestamp.txt" if when is not None else "")]
+        return [Owner(name, "folder")]
 
     def _submitters(self, folder: Path) -> dict[str, list[Owner]]:
         if folder not in self._metadata:
             file = folder / METADATA
-            text = ""
-            if file.is_file() and not file.is_symlink() and file.stat().st_size < 500 * 2**20:
-                text = file.read_text(encoding="utf-8", errors="replace")
-            self._metadata[folder] = read_metadata(text)
+            text = b""
+            if stat.S_ISREG(_mode(file)):
+                with file.open("rb") as opened:
+                    text = opened.read(MAX_METADATA + 1)
+            if len(text) > MAX_METADATA:
+                self._refuse(file, f"has more than {MAX_METADATA // 2**20} MB, so no student is read from it")
+                text = b""
+            self._metadata[folder] = read_metadata(text.decode("utf-8", "replace"))
         return self._metadata[folder]
+
+
+def _is_clone(folder: Path) -> bool:
+    return stat.S_ISDIR(_mode(folder / ".git"))
+
+
+def _mode(path: Path) -> int:
+    """What a path is, a link for itself; 0 where nothing can be found out."""
+    try:
+        return path.lstat().st_mode
+    except OSError:
+        return 0
 
 
 def _dated(owner: Owner, modified: float) -> Owner:

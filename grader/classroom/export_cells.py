@@ -1,7 +1,7 @@
 """The contents of an export: the chosen exercises and students, and cells that are safe in a spreadsheet.
 
-Text that others wrote never starts a cell with a character that spreadsheets take for a formula. Cells of a
-platform's own file that is filled in stay as they are.
+Text that others wrote never starts a cell with a character that spreadsheets take for a formula, whatever separator
+they split the lines at. Cells of a platform's own file that is filled in stay as they are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from grader.core.results import clean
 from zoo.core.errors import ZooError
 
 Row = Mapping[str, Any]
-_DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_SIGN = r"[=+\-@\uff1d\uff0b\uff0d\uff20]"  # the last four are the same ones, wide
+_DANGEROUS = re.compile(rf"\s*{_SIGN}|[\t\r\n]")
+_INSIDE = re.compile(rf"([;|\t\n]\s*)(?={_SIGN})")  # a cell begins there where the separator is no comma
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -46,8 +48,8 @@ def safe(cell: object) -> object:
     """A cell that no spreadsheet takes for a formula."""
     if not isinstance(cell, str):
         return "" if cell is None else cell
-    text = clean(cell, 30_000)
-    return f"'{text}" if text.startswith(_DANGEROUS) and not _NUMBER.fullmatch(text) else text
+    text = _INSIDE.sub(r"\1'", clean(cell, 30_000))
+    return f"'{text}" if _DANGEROUS.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def write_table(rows: Iterable[Iterable[object]]) -> str:

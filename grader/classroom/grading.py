@@ -99,9 +99,10 @@ def record(book: Gradebook, found: Discovery, roster: Roster | None) -> Tally:
             )
             for row in book.all("SELECT * FROM students ORDER BY id")
         ]
-        matcher = Matcher(known)
+        before = book.all("SELECT DISTINCT key, path FROM submissions s JOIN students t ON t.id = s.student")
+        matcher = Matcher(known, [(row["key"], row["path"]) for row in before])
         for one in found.submissions:
-            person, note = matcher.match(one.owner.name, one.owner.ids, one.owner.email)
+            person, note = matcher.match(one.owner.name, one.owner.ids, one.owner.email, one.path)
             if note and note not in tally.notes:
                 tally.notes.append(note)
             ids = {**person.ids, **{w: i for w, i in one.owner.ids.items() if w not in person.ids}}

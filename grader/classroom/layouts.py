@@ -27,6 +27,7 @@ MOODLE = re.compile(
 )
 CANVAS = re.compile(r"^(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<attachment>\d+)_(?P<rest>.+)$", re.S)
 GRADESCOPE = re.compile(r"^submission_\d+$")
+EXPORT = re.compile(r"^assignment_\d+_export$")  # what Gradescope calls the folder around all submissions
 METADATA, TIMESTAMP = "submission_metadata.yml", "timestamp.txt"
 _AGAIN = re.compile(r"^(?P<stem>.+?)(?:[-_ ]?\((?P<bracket>\d{1,4})\)|-(?P<dash>\d{1,4}))$", re.S)
 _PAIR = re.compile(r"^(?P<indent> *)(?P<item>- )?:(?P<key>\w+):(?P<value>.*)$")
@@ -178,7 +179,8 @@ def _commit_time(git: Path, name: str) -> float | None:
     loose = git / "objects" / name[:2] / name[2:]
     try:
         if loose.is_file() and not loose.is_symlink():
-            data = zlib.decompressobj().decompress(loose.read_bytes()[: 2**20], 2**16)
+            with loose.open("rb") as file:  # which may be huge
+                data = zlib.decompressobj().decompress(file.read(2**20), 2**16)
         else:
             data = _packed(git, name)
     except (OSError, zlib.error, subprocess.SubprocessError):
@@ -192,6 +194,7 @@ def _packed(git: Path, name: str) -> bytes:
     if shutil.which("git") is None:
         return b""
     quiet = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_NO_LAZY_FETCH": "1"}
+    quiet["GIT_ALLOC_LIMIT"] = "64m"  # a small pack may have a huge commit in it
     with tempfile.TemporaryDirectory() as empty:
         environment = {"PATH": os.environ.get("PATH", ""), "HOME": empty, **quiet}
         subprocess.run(

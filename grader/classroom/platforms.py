@@ -8,6 +8,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from grader.classroom.export_cells import (
@@ -121,7 +122,8 @@ def _finder(book: Gradebook) -> Callable[[str, dict[str, str], str], int | None]
     students = Names(book).people
     numbers = {person.key: number for number, person in students.items()}
 
-    matcher = Matcher(students.values())
+    # the file names whom a roster would name, so students are found by another spelling, too
+    matcher = Matcher(replace(one, in_roster=True) for one in students.values())
 
     def find(name: str, ids: dict[str, str], email: str) -> int | None:
         given = {what: one for what, one in ids.items() if one}

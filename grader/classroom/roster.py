@@ -200,15 +200,26 @@ def _plain(text: str) -> str:
     return "".join(c for c in flat.casefold() if c.isalnum())
 
 
+_SIMPLE = re.compile(r"(?! )[\w .-]{1,200}(?<! )")  # the first student of such a name has the letters as key
+
+
+def _spelled(name: str) -> str:
+    """The key of a student whom only a name is known of, and no other spelling of it; safe to print."""
+    return "spelled:" + "".join(c if c.isprintable() and c != "\\" else repr(c)[1:-1] for c in name)
+
+
 class Matcher:
     """Finds the student of a submission.
 
     Args:
         people: of the roster, and those known from before.
+        before: keys of students and the paths of files that they are known to have handed in.
     """
 
-    def __init__(self, people: Iterable[Person]) -> None:
+    def __init__(self, people: Iterable[Person], before: Iterable[tuple[str, str]] = ()) -> None:
         self.people = list(people)
+        self._before = frozenset(before)
+        self._called: dict[str, str] = {}  # by key, the name that a student was first found by
         self._by_id: dict[tuple[str, str], Person] = {}
         self._by_name: dict[str, list[Person]] = {}
         for person in self.people:
@@ -227,31 +238,48 @@ class Matcher:
         for spelling in spellings - {""}:
             self._by_name.setdefault(spelling, []).append(person)
 
-    def match(self, name: str, ids: dict[str, str], email: str = "") -> tuple[Person, str]:
+    def _same(self, person: Person, name: str, path: str) -> bool:
+        """Whether a student is the one of this very name; or of another spelling, as names were once matched."""
+        if person.key.startswith("spelled:"):
+            return person.key == _spelled(name)
+        old = bool(_SIMPLE.fullmatch(name)) and (person.key, path) in self._before
+        return old or unicodedata.normalize("NFC", person.name) == name
+
+    def match(self, name: str, ids: dict[str, str], email: str = "", path: str = "") -> tuple[Person, str]:
         """The student with these ids or this name, a new one where there is none; and a note, or "".
 
-        An id decides before an email, and an email before a name. A name that several students have matches none.
+        An id decides before an email, and an email before a name. Students of the roster are found by another spelling
+        of their name, too, all others by the same one. A name that several students have matches none.
         """
+        name = unicodedata.normalize("NFC", name)
         for what, one in [*ids.items(), ("email", email)]:
             person = self._by_id.get((what, one.casefold())) if one else None
             if person is not None:
                 return person, ""
         named = list({one.key: one for one in self._by_name.get(_plain(name), [])}.values())
+        named = [one for one in named if one.in_roster or self._same(one, name, path)]
         strangers = [one for one in named if not any(one.ids.get(w, i) != i for w, i in ids.items())]
-        if len(strangers) == 1:
-            return strangers[0], ""
         note = ""
+        if len(strangers) == 1:
+            person = strangers[0]
+            first = self._called.setdefault(person.key, name)
+            if first != name:
+                note = (
+                    f"'{clean(first, 80)}' and '{clean(name, 80)}' are both taken for {person.name or person.key}; "
+                    "if they are two students, only ids tell them apart."
+                )
+            return person, note
         if len(strangers) > 1:
             note = f"{len(strangers)} students can be meant by '{clean(name, 80)}'; kept as a student of its own."
-        key = (
-            email
-            or next((f"{what}:{one}" for what, one in ids.items()), "")
-            or f"name:{_plain(name) or 'nameless'}"
-        )
-        key = key if not note else f"{key} (of the files)"
-        known = next((one for one in self.people if one.key == key), None)
-        if known is not None:
-            return known, note
+        given = email or next((f"{what}:{one}" for what, one in ids.items()), "")
+        simple = [f"name:{_plain(name) or 'nameless'}"] if _SIMPLE.fullmatch(name) else []
+        for one in [given] if given else [*simple, _spelled(name)]:
+            key = one if not note else f"{one} (of the files)"
+            known = next((one for one in self.people if one.key == key), None)
+            if known is None:
+                break
+            if not key.startswith("name:") or self._same(known, name, path):
+                return known, note
         person = Person(key, clean(name, 200).strip(), email, "", dict(ids), False)
         self.people.append(person)
         if not note:

@@ -76,9 +76,10 @@ def grade(
     settings = _settings(options)
     people = read_roster(roster) if roster is not None else None
     found = discover(folder, get_exercises(), exercise or "")
+    notes = [*(people.notes if people else ()), *found.notes]
     if not as_json:
         click.echo(wrapped(describe(found)))
-        _print_notes(people.notes if people else ())
+        _print_notes(notes)
         show_unplaced(found.unplaced)
     if dry_run:
         _preview(found, settings, options, path, as_json)
@@ -89,7 +90,7 @@ def grade(
         book.back_up()
         tally = record(book, found, people)
         if as_json:
-            tally.notes[:0] = people.notes if people else ()
+            tally.notes[:0] = notes
         else:
             _print_notes(tally.notes)
         settings = _as_before(book, settings, options, as_json)

@@ -135,6 +135,133 @@ def test_nbgrader(tmp_path: Path) -> None:
     assert one.submitted_at == parse_time("2026-03-01T10:00:00.500000+00:00")
 
 
+INSIDE = {
+    "named as by Canvas": {"ben_42_7_masks.py": ""},
+    "two, named as by Canvas": {"ben_42_7_masks.py": "", "chen_43_8_masks.py": ""},
+    "named as by Moodle": {"Ben Moe_9_assignsubmission_file_/masks.py": ""},
+    "named as by Moodle, no folder": {"x/Ben Moe_9_assignsubmission_file_masks.py": ""},
+    "metadata": {
+        "submission_metadata.yml": "submission_1:\n  :submitters:\n  - :name: Ben\n    :sid: '42'\n",
+        "submission_1/masks.py": "",
+    },
+    "deeper metadata": {
+        "x/submission_metadata.yml": "submission_1:\n  :submitters:\n  - :name: Ben\n    :sid: '42'\n",
+        "x/submission_1/masks.py": "",
+    },
+    "online text": {"Ben_9_assignsubmission_onlinetext_/masks.py": ""},
+    "a clone": {"ben/masks.py": "", "ben/.git/HEAD": ""},
+    "two clones": {"ben/masks.py": "", "ben/.git/HEAD": "", "chen/masks.py": "", "chen/.git/HEAD": ""},
+    "a time": {"x/ben/hw/masks.py": "", "x/ben/hw/timestamp.txt": "2020-01-01 10:00:00 UTC"},
+}
+OUTER = {
+    "folder": ("anna", "anna", {"ben/masks.py": ""}),
+    "all in submissions": ("submissions/anna", "anna", {"submissions/ben/masks.py": ""}),
+    "moodle": (
+        "Anna_1_assignsubmission_file_",
+        "Anna",
+        {"Ben_2_assignsubmission_file_/masks.py": ""},
+    ),
+    "gradescope": ("submission_5", "Anna", {"submission_6/masks.py": ""}),
+    "github": ("hw-anna", "anna", {"hw-ben/masks.py": "", "hw-ben/.git/HEAD": "", "hw-anna/.git/HEAD": ""}),
+    "nbgrader": ("submitted/anna/hw", "anna", {"submitted/anna/hw/timestamp.txt": "2026-03-01 10:00:00 UTC"}),
+}
+
+
+@pytest.mark.parametrize("outer", OUTER)
+@pytest.mark.parametrize("inside", INSIDE)
+def test_the_outermost_name_decides_whose_a_file_is(tmp_path: Path, outer: str, inside: str) -> None:
+    folder, name, others = OUTER[outer]
+    put(tmp_path, others)
+    if outer == "gradescope":
+        metadata = "submission_5:\n  :submitters:\n  - :name: Anna\n    :sid: '41'\n"
+        put(tmp_path, {"submission_metadata.yml": metadata})
+    put(tmp_path / folder, INSIDE[inside])
+    done = search(tmp_path)
+    mine = [one for one in done.submissions if one.path.startswith(folder)]
+    assert len(mine) == sum(one.endswith(".py") for one in INSIDE[inside])
+    assert {one.owner.name for one in mine} == {name}
+    assert {one.layout for one in mine} == {outer if outer in done.layouts() else "folder"}
+    assert not any("42" in one.owner.ids.values() for one in mine)
+    assert "timestamp.txt" not in {one.time_source for one in mine} or outer == "nbgrader"
+    believed = folder.removesuffix("/hw")
+    assert [one for one in done.notes if believed in one] == [
+        f"'{one.path}' belongs to '{believed}': the outermost name decides whose a file is." for one in mine
+    ]
+
+
+@pytest.mark.parametrize("inside", [one for one in INSIDE if not one.startswith(("two", "metadata"))])
+def test_it_decides_for_the_only_student_too(tmp_path: Path, inside: str) -> None:
+    put(tmp_path / "anna", INSIDE[inside])
+    assert {name for _layout, name, _exercise in found(tmp_path)} == {"anna"}
+
+
+METADATA_OF_TWO = (
+    "submission_1:\n  :submitters:\n  - :name: Anna\nsubmission_2:\n  :submitters:\n  - :name: Ben\n"
+)
+DOWNLOADS = {
+    "canvas": {"leeanna_1_2_masks.py": "", "moeben_2_3_masks.py": ""},
+    "moodle": {"Anna_1_assignsubmission_file_/masks.py": "", "Ben_2_assignsubmission_file_masks.py": ""},
+    "gradescope": {
+        "submission_metadata.yml": METADATA_OF_TWO,
+        "submission_1/masks.py": "",
+        "submission_2/norm.py": "",
+    },
+    "github": {"anna/masks.py": "", "anna/.git/HEAD": "", "ben/x/masks.py": "", "ben/.git/HEAD": ""},
+    "nbgrader": {
+        "submitted/anna/hw/masks.py": "",
+        "submitted/anna/hw/timestamp.txt": "",
+        "submitted/ben/hw/masks.py": "",
+        "submitted/ben/hw/timestamp.txt": "",
+    },
+}
+
+
+@pytest.mark.parametrize("layout", DOWNLOADS)
+@pytest.mark.parametrize("weeks", [("",), ("week3/",), ("week3/", "submissions/week4/masks/"), ("masks/",)])
+def test_downloads_in_folders(tmp_path: Path, layout: str, weeks: tuple[str, ...]) -> None:
+    for week in weeks:
+        put(tmp_path / week, DOWNLOADS[layout])
+    put(tmp_path, {"notes/week.txt": ""})
+    done = search(tmp_path)
+    assert done.layouts() == {layout: 2 * len(weeks)}
+    names = {one.owner.name.casefold() for one in done.submissions}
+    assert names == ({"leeanna", "moeben"} if layout == "canvas" else {"anna", "ben"})
+    assert done.notes == ()
+
+
+def test_a_week_with_one_late_student(tmp_path: Path) -> None:
+    put(tmp_path, {"week/a_1_2_masks.py": "", "week/b_2_3_masks.py": "", "late/c_3_4_masks.py": ""})
+    assert [name for _layout, name, _exercise in found(tmp_path)] == ["c", "a", "b"]
+    put(tmp_path / "one" / "assignment_7_export", {**DOWNLOADS["gradescope"]})
+    (tmp_path / "one" / "assignment_7_export" / "submission_2" / "norm.py").unlink()
+    assert found(tmp_path / "one") == [("gradescope", "Anna", "masks")]
+
+
+def test_clones_in_each_folder_are_of_the_folders_students(tmp_path: Path) -> None:
+    for student in ("anna", "ben"):
+        put(tmp_path / student / "zoo", {"masks.py": "", ".git/HEAD": ""})
+    assert [name for _layout, name, _exercise in found(tmp_path)] == ["anna", "ben"]
+
+
+def test_a_huge_object_of_git_and_huge_metadata(tmp_path: Path) -> None:
+    """They are sparse here; a test that reads them whole is out of memory."""
+    name = "ab" * 20
+    put(tmp_path / "anna", {"masks.py": "", ".git/HEAD": name})
+    (tmp_path / "anna/.git/objects/ab").mkdir(parents=True)
+    put(tmp_path, {"submission_5/masks.py": ""})
+    for file in (f"anna/.git/objects/ab/{name[2:]}", "submission_metadata.yml"):
+        with (tmp_path / file).open("wb") as opened:
+            opened.truncate(1 << 40)
+    done = search(tmp_path)
+    assert [(one.owner.name, one.commit) for one in done.submissions] == [
+        ("anna", name),
+        ("submission_5", ""),
+    ]
+    assert done.unplaced == (
+        ("submission_metadata.yml", "has more than 32 MB, so no student is read from it"),
+    )
+
+
 def test_an_exercise_named_for_all(tmp_path: Path) -> None:
     put(tmp_path, {"anna/main.py": "", "ben.py": "", "chen/norm.py": ""})
     assert {(name, exercise) for _layout, name, exercise in found(tmp_path, "masks")} == {

@@ -173,6 +173,19 @@ def test_no_cell_is_a_formula(cell: str) -> None:
     assert row[0][0] not in "=+-@\t"
 
 
+@pytest.mark.parametrize("separator", [";", "\t", "|", "\n"])
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+def test_nor_where_the_separator_is_another_one(sign: str, separator: str) -> None:
+    for cell in (f"{sign}1+1", f" {sign}1", f"x{separator}{sign}1+1", f"x{separator} \xa0{sign}1"):
+        text = write_table([["anna", safe(cell)]])
+        cells = [
+            one.strip(' "\xa0\r') for one in text.partition(",")[2].replace("\n", separator).split(separator)
+        ]
+        assert not [one for one in cells if one.startswith(sign)]
+    assert safe("a;=b") == "a;'=b"
+    assert safe("the mask is 0; a - b | c, x=1") == "the mask is 0; a - b | c, x=1"
+
+
 def test_numbers_stay_numbers() -> None:
     assert [safe(one) for one in (-1, -1.5, "-3", "12", None)] == [-1, -1.5, "-3", "12", ""]
 
