@@ -106,8 +106,8 @@ FAULTS = (
     Fault(
         "grader-training-rows-not-replayed",
         "grader/training/replay.py",
-        "            _put_rows(instance, call, notes.title)\n",
-        "",
+        "for ask in (_repeat, _put_rows)]",
+        "for ask in (_repeat,)]",
         "a part that knows a live model by its batch size is not found",
     ),
     Fault(

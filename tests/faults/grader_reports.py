@@ -28,7 +28,7 @@ FAULTS = (
     ),
     Fault(
         "reports-classroom-commands-obeyed",
-        "grader/reports/classroom.py",
+        "grader/core/results.py",
         '(##)(?=\\[)", re.MULTILINE)',
         '(##)(?=\\[)")',
         "a workflow command in the second line of a message is obeyed",
