@@ -14,7 +14,7 @@ from grader.catalog import CATEGORIES, exercise_for, get_exercise
 from grader.core.results import Grade as Grade
 from grader.core.results import GraderBrokenError as GraderBrokenError
 from grader.core.results import Result as Result
-from grader.run.run import MAX_SOURCE
+from grader.run.run import read_bounded
 from zoo.core.errors import ZooError, unknown_name
 
 if TYPE_CHECKING:
@@ -123,8 +123,7 @@ def read_source(file: Path) -> bytes:
     if not file.is_file():
         raise ZooError(f"'{file}' is not a regular file; expected a Python file.")
     try:
-        with file.open("rb") as opened:
-            return opened.read(MAX_SOURCE + 1)
+        return read_bounded(file)
     except OSError as error:
         raise ZooError(f"'{file}' cannot be read: {error.strerror}.") from error
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from grader.run.run import MAX_SOURCE
+from grader.run.run import read_bounded
 
 REST_S = 0.15  # a file that has not changed for so long is written
 PATIENCE_S = 3.0  # a file that is written to all the time is taken as it is
@@ -90,9 +90,6 @@ def content(file: Path) -> bytes | None:
 
 def _read(file: Path) -> bytes | None:
     try:
-        if not file.is_file():
-            return None
-        with file.open("rb") as opened:
-            return opened.read(MAX_SOURCE + 1)
+        return read_bounded(file) if file.is_file() else None
     except OSError:
         return None

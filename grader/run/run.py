@@ -33,6 +33,12 @@ _GPU_FILES = (
 )  # in /dev: NVIDIA, Jetson, WSL, ROCm
 
 
+def read_bounded(file: Path) -> bytes:
+    """A file's content, and of one that is too large no more than shows that it is. Raises OSError."""
+    with file.open("rb") as opened:
+        return opened.read(MAX_SOURCE + 1)
+
+
 @dataclass(frozen=True)
 class Request:
     """A file to grade, and the settings.

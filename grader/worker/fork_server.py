@@ -122,10 +122,10 @@ class Server:
     def _look(self) -> None:
         """End workers that fill their folders."""
         for child in self._children.values():
-            full = scratch.is_full(child.folder) or scratch.hides_files(
-                child.pid, child.folder, child.file_size
-            )
-            if not child.reason and full:
+            if child.reason:
+                continue
+            hidden = scratch.hides_files(child.pid, child.folder, child.file_size)
+            if hidden or scratch.is_full(child.folder):
                 child.reason = FULL
                 _kill(child.pid)
 

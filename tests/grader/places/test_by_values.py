@@ -922,11 +922,11 @@ MIXED = OWN_STYLE.replace(
 ).replace("return y.to(x.dtype)", "return y.transpose(0, 1).reshape(shape).to(self.gain.dtype)")
 
 
-PAGES = """
+CACHED = """
 import torch
 from torch import nn
 
-PAGE = 4
+LIMIT = 0
 
 
 class CachedAttention(nn.Module):
@@ -936,7 +936,10 @@ class CachedAttention(nn.Module):
             raise ValueError(d_model)
         self.heads, self.d = num_heads, d_model // num_heads
         self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
-
+"""
+PAGES = (
+    CACHED.replace("LIMIT = 0", "PAGE = 4")
+    + """
     def put(self, pages, slot, new):
         last = pages[-1].clone()
         last[:, slot] = new
@@ -960,21 +963,10 @@ class CachedAttention(nn.Module):
         mixed = torch.einsum("bht,bthd->bhd", weights, v)
         return self.out_proj(mixed.flatten(1)[:, None]), (keys, values, t + 1)
 """
-RING = """
-import torch
-from torch import nn
-
-ROOM = 32
-
-
-class CachedAttention(nn.Module):
-    def __init__(self, d_model, num_heads):
-        super().__init__()
-        if d_model % num_heads:
-            raise ValueError(d_model)
-        self.heads, self.d = num_heads, d_model // num_heads
-        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
-
+)
+RING = (
+    CACHED.replace("LIMIT = 0", "ROOM = 32")
+    + """
     def forward(self, x, cache):
         q, k, v = (
             proj(x).reshape(x.shape[0], 1, self.heads, self.d).transpose(1, 2)
@@ -991,6 +983,7 @@ class CachedAttention(nn.Module):
         mixed = weights @ values[:, :, :filled]
         return self.out_proj(mixed.transpose(1, 2).flatten(2)), (keys, values, t + 1)
 """
+)
 MADE_TOO_RARELY = """
 import torch
 

@@ -70,13 +70,13 @@ def _true_parents(hypotheses: Beam) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(old))
 
 
-def merged(steps: Steps) -> Steps:
-    """Of the hypotheses that end in the same id, the best one is kept."""
+def merged(steps: Steps, *, finished: bool = False) -> Steps:
+    """Of the hypotheses that end in the same id, the best one is kept. Args: finished: of those that have ended too."""
 
     def prune(request: Request, hypotheses: Beam, count: int) -> Beam:
         ends: dict[Any, Hypothesis] = {}
         for one in steps.prune(request, hypotheses, len(hypotheses)):  # the best first
-            ends.setdefault(one.ids if one.ended else one.ids[-1], one)
+            ends.setdefault(one.ids if one.ended and not finished else one.ids[-1], one)
         return list(ends.values())[:count]
 
     return replace(steps, prune=prune)
@@ -90,13 +90,7 @@ def merged(steps: Steps) -> Steps:
     hint="By what do you tell one hypothesis from another: all its ids, or the last one?",
 )
 def hypotheses_merged(steps: Steps) -> list[Steps]:
-    def prune(request: Request, hypotheses: Beam, count: int) -> Beam:
-        ends: dict[int, Hypothesis] = {}
-        for one in steps.prune(request, hypotheses, len(hypotheses)):
-            ends.setdefault(one.ids[-1], one)
-        return list(ends.values())[:count]
-
-    return [merged(steps), replace(steps, prune=prune)]
+    return [merged(steps), merged(steps, finished=True)]
 
 
 @mistake(
