@@ -99,18 +99,19 @@ class Client:
             return 0.0 if self.without_floats else value
         if isinstance(value, Tensor):
             if id(value) not in made:
-                x = value
-                if (
-                    value.is_floating_point()
-                    and not value.dtype == self.rounding == self.dtype == torch.float32
-                ):
-                    x = value.to(torch.float32).to(self.rounding).to(self.dtype)
-                made[id(value)] = x.clone()
+                made[id(value)] = self._rounded(value).clone()
             return made[id(value)]
         if isinstance(value, dict):
             return {key: self.cast(item, made) for key, item in value.items()}
         items = isinstance(value, (tuple, list))
         return type(value)(self.cast(item, made) for item in value) if items else value
+
+    def _rounded(self, value: Tensor) -> Tensor:
+        """Floats rounded and in the client's dtype, all else as it is."""
+        as_it_is = value.dtype == self.rounding == self.dtype == torch.float32
+        if as_it_is or not value.is_floating_point():
+            return value
+        return value.to(torch.float32).to(self.rounding).to(self.dtype)
 
     def function(self, name: str) -> Callee:
         """A function of the submission. Raises SubmissionError if there is none."""
@@ -188,11 +189,13 @@ class Client:
         free = self.left_free("biases", biases)
         values = {}
         for name, where in found.index.items():
-            value = weights.get(name, torch.zeros(where.shape))
-            if value.shape != where.shape:  # wrong, but the same for all that are wrong in this way
+            value = weights.get(name) if name.endswith("weight") or name in free else None
+            if value is None:
+                value = torch.zeros(where.shape)
+            elif value.shape != where.shape:  # wrong, but the same for all that are wrong in this way
                 named = torch.Generator().manual_seed(zlib.crc32(name.encode()))
                 value = torch.randn(where.shape, generator=named) * 0.5
-            values[name] = value if name.endswith("weight") or name in free else torch.zeros(where.shape)
+            values[name] = value
         biases_of = {name for name, info in own.items() if is_bias_of(name, info.value.shape, width)}
         numbers = sum(info.value.numel() for name, info in own.items() if name not in biases_of)
         self.unread |= bool(missing(found, width)) and (numbers == 4 * width**2 or are_computed(own))
@@ -218,7 +221,7 @@ class Client:
                 else self.cast(torch.randn(value.shape, generator=extra) * 0.5)
                 for name, value in others.items()
             }
-        instance.load(found.write({name: self.cast(value) for name, value in weights.items()}, others))
+        instance.load(found.write({name: self._rounded(value) for name, value in weights.items()}, others))
         self._read[id(instance)] = found.read
 
     def left_free(self, name: str, value: Any) -> Any:

@@ -34,8 +34,12 @@ class Layout:
     @cached_property
     def is_whole(self) -> bool:
         """Whether the learner's parameters hold nothing else."""
-        found = sum(where.numel() for where in self.index.values())
-        return found == sum(prod(shape) for shape in self.shapes.values())
+        found = torch.cat([torch.zeros(0, dtype=torch.long), *map(torch.flatten, self.index.values())])
+        return found.unique().numel() == self._count
+
+    @cached_property
+    def _count(self) -> int:
+        return sum(prod(shape) for shape in self.shapes.values())
 
     @cached_property
     def known(self) -> Collection[str]:
@@ -66,9 +70,12 @@ class Layout:
         if not self.shapes:
             return {}
         dtype = next((w.dtype for w in weights.values()), torch.float32)
-        flat = torch.cat([others[name].detach().flatten().to(dtype) for name in self.shapes])
+        if self.is_whole and weights.keys() >= self.index.keys():
+            flat = torch.empty(self._count, dtype=dtype)
+        else:
+            flat = torch.cat([others[name].detach().flatten().to(dtype) for name in self.shapes])
         for name, where in self.index.items():
             if name in weights:
-                flat[where.flatten()] = weights[name].to(dtype).flatten()
+                flat.put_(where, weights[name].to(dtype))
         parts = flat.split([prod(shape) for shape in self.shapes.values()])
         return {name: p.view(shape) for (name, shape), p in zip(self.shapes.items(), parts, strict=True)}
