@@ -41,13 +41,19 @@ CODE = re.compile("[a-z]{2,5}")  # a text whose letters may each say a step
 OF_PARTS = ("parameters", "named_parameters", "modules", "children", "apply")
 COUNTS = ("arange", "linspace", "range", "len")  # give no masks, and nothing below 0
 SIZES = ("len", "numel", "size")
-LIMIT, MUCH = 8, 16  # a whole number that may be a length built in, and how many times as much is enough
+LIMIT = 8  # a whole number that may be a length built in, ...
+MUCH, ENOUGH = 16, 2**10  # ... with so many times as much, or this, in its place
 LARGE = 1e4  # a number that may stand for infinity
 INFINITY = ast.parse("float('inf')", mode="eval").body
 MOST_NAMES = 12
 MOST_WRAPPED = 8  # functions that an expression may have to go through
 
 Changed = ast.AST | str | tuple[int, str]  # a text is the whole file, a number the line that was changed
+
+
+def with_more_room(limit: int) -> ast.Constant:
+    """A number in place of one that may be a limit. Args: limit: that one."""
+    return ast.Constant(max(MUCH * limit, ENOUGH))
 
 
 class Changes:
@@ -190,7 +196,7 @@ class Changes:
             if type(value) is float and not value:  # where nothing is filled in yet: the lowest score
                 yield ast.UnaryOp(ast.USub(), INFINITY)
             if type(value) is int and value >= LIMIT:
-                yield ast.Constant(MUCH * value)
+                yield with_more_room(value)
             if isinstance(value, bool) and "self" in self._scopes.names(node.lineno):
                 yield TRAINING
 

@@ -13,7 +13,7 @@ from itertools import chain
 
 from grader.edits.alike import Alike
 from grader.edits.blocks import Blocks
-from grader.edits.changes import LIMIT, MOST_NAMES, MUCH, Changed, Changes
+from grader.edits.changes import LIMIT, MOST_NAMES, Changed, Changes, with_more_room
 from grader.edits.edit_kinds import (
     along_last,
     exchanged,
@@ -267,7 +267,7 @@ class Edits:
         for line, nodes in self._nodes.items():
             for node in nodes:
                 if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= LIMIT:
-                    yield line, self._file.with_one(node, ast.Constant(MUCH * node.value))
+                    yield line, self._file.with_one(node, with_more_room(node.value))
 
     def forced(self) -> Iterator[tuple[int, str]]:
         """Lines, each with the file in which a condition is always, or never, true, or looks for None; and in which

@@ -30,6 +30,7 @@ MOST_VALUES = 4_000
 MOST_AXES = 5
 MOST_ALIKE = 200  # values of one shape, or of one form
 MOST_PARTS = 12
+MOST_LOOKED_UP = 4  # numbers of a value that may be a part
 MOST_COMPARED = 2**16  # numbers, of rows with each row of a value
 WHICH = {
     "q": "query", "k": "key", "v": "value", "out": "output", "src": "source", "tgt": "target",
@@ -78,7 +79,6 @@ class Right:
 
     name: str
     numbers: Tensor
-    dtype: torch.dtype
     order: int
     summary: Summary
 
@@ -111,6 +111,7 @@ class RightValues:
         self._plain: dict[str, list[tuple[str, Plain]]] = {}  # by form: what gave it, what it is
         self._functions: set[str] = set()  # what gave plain values: functions by name, or `STEP`
         self._stacks: dict[tuple[int, ...], list[Right]] = {}  # by shape
+        self._stacked_before: dict[tuple[int, ...], Tensor] = {}  # the same, see `_stacked`
         self.calls: dict[str, list[RightCall]] = {}  # by name
         self._numbers: tuple[int, Tensor] | None = None  # of how many values, all that are in them
         self.given: list[Mapping[str, Plain]] = []  # what the file's functions were called with, defaults too
@@ -137,28 +138,38 @@ class RightValues:
         if not small(x) or len(self.values) >= MOST_VALUES:
             return None
         kept = hidden(in_doubles(x))
-        if nothing(kept):
-            return None
         summary = summarised(kept)
-        known = self._by_size.setdefault(x.numel(), [])
+        if summary[2] and nothing(kept):
+            return None
+        return self._add_kept(Right(name, kept, len(self.values), summary))
+
+    def _add_kept(self, found: Right) -> Right | None:
+        """Add a value as it is kept. Gives what there is of its numbers."""
+        if len(self.values) >= MOST_VALUES:
+            return None
+        name, kept, summary = found.name, found.numbers, found.summary
+        known = self._by_size.setdefault(kept.numel(), [])
         for one in known:
             if one.summary == summary and one.numbers.shape == kept.shape and torch.equal(one.numbers, kept):
                 if name and not one.name:  # a step's result, met before as that of its last operation
                     one.name = name
                 return one
-        found = Right(name, kept, x.dtype, len(self.values), summary)
         self.values.append(found)
         known.append(found)
-        if len(self._stacks.setdefault(tuple(x.shape), [])) < MOST_ALIKE:
-            self._stacks[tuple(x.shape)].append(found)
+        if len(self._stacks.setdefault(tuple(kept.shape), [])) < MOST_ALIKE:
+            self._stacks[tuple(kept.shape)].append(found)
         return found
 
     def add_call(self, name: str, inputs: Sequence[Tensor], output: Tensor, arguments: str = "") -> None:
         """Add a torch call; its inputs are as they were before it."""
         found = self._add_tensor("", output)
-        calls = self.calls.setdefault(plain_name(name), [])
-        if found is not None and len(calls) < MOST_ALIKE:
-            calls.append(RightCall(plain_name(name), tuple(inputs), found, arguments))
+        if found is not None:
+            self._add_right_call(RightCall(plain_name(name), tuple(inputs), found, arguments))
+
+    def _add_right_call(self, call: RightCall) -> None:
+        calls = self.calls.setdefault(call.name, [])
+        if len(calls) < MOST_ALIKE:
+            calls.append(call)
 
     def find(self, numbers: Tensor) -> Right | None:
         """The right value that these numbers are, up to layout: the one of the same shape before all others."""
@@ -194,9 +205,10 @@ class RightValues:
         """The right value that these numbers are a slice of: one head of several, a third of a packed projection, a
         chunk of positions; or that has room left in them, which nothing was written to."""
         numbers = hidden(numbers)
-        if level(numbers) or _whole_numbers(numbers):
+        if level(numbers) or _whole_numbers(numbers) or not self._has_some(numbers):
             return None
         shape, size = [n for n in numbers.shape if n != 1], numbers.numel()
+        flat, bound = numbers.reshape(size), self._bound(numbers)
         for whole, found in self._stacks.items():
             if not 1 < math.prod(whole) / max(size, 1) <= MOST_PARTS:
                 continue
@@ -204,35 +216,45 @@ class RightValues:
                 part = size * length // math.prod(whole)
                 if [n for n in (*whole[:axis], part, *whole[axis + 1 :]) if n != 1] != shape:
                     continue
-                stack = torch.stack([one.numbers for one in found])  # [K, *whole]
-                for start in dict.fromkeys([*range(0, length - part + 1, part), length - part]):
-                    chunk = stack.narrow(axis + 1, start, part)
-                    apart = (chunk.reshape(len(found), size) - numbers.reshape(size)).abs().nan_to_num(0.0)
-                    near = (apart <= self.close * (1e-3 + numbers.abs().nan_to_num(0.0, 0.0, 0.0).max())).all(
-                        1
-                    )
-                    if bool(near.any()):
-                        return found[int(near.nonzero()[0])]
+                stack = self._stacked(whole)  # [K, *whole]
+                starts = list(dict.fromkeys([*range(0, length - part + 1, part), length - part]))
+                corner = [starts if at == axis else 0 for at in range(len(whole))]
+                near = _near(stack[(slice(None), *corner)], flat[0], bound)  # [K, starts]
+                for which, at in near.nonzero().tolist():
+                    chunk = stack[which].narrow(axis, starts[at], part)
+                    if bool(_near(chunk.reshape(size), flat, bound).all()):
+                        return found[which]
         return self._rows(numbers) or self._with_room(numbers)
+
+    def _stacked(self, shape: tuple[int, ...]) -> Tensor:
+        """All right values of a shape that are looked at, [K, *shape]."""
+        found, known = self._stacks[shape], self._stacked_before.get(shape)
+        if known is None or len(known) != len(found):
+            known = self._stacked_before[shape] = torch.stack([one.numbers for one in found])
+        return known
+
+    def _bound(self, numbers: Tensor) -> Tensor:
+        """How far parts of right values may be from these numbers."""
+        return self.close * (1e-3 + numbers.abs().nan_to_num(0.0, 0.0, 0.0).max())
 
     def _rows(self, numbers: Tensor) -> Right | None:
         """The right value that these are some rows of, in its order: tokens or sentences that a mask has picked."""
         rows = numbers.shape[0] if numbers.dim() else 0
         if rows < 2:
             return None
+        bound = self._bound(numbers)
         for shape, found in self._stacks.items():
             at = _rows_end(shape, numbers.shape[1:])
             whole = math.prod(shape[:at])
             if not at or not rows < whole or rows * whole * numbers[0].numel() > MOST_COMPARED:
                 continue
-            for one in found:
-                bound = self.close * (1e-3 + numbers.abs().nan_to_num(0.0, 0.0, 0.0).max())
-                apart = (
-                    numbers[:, None] - one.numbers.reshape(whole, *numbers.shape[1:])
-                ).abs()  # [n, N, ...]
-                same = (apart <= bound).reshape(rows, whole, -1).all(-1)  # [n, N]
+            every = self._stacked(shape).reshape(len(found), whole, -1)  # [K, N, ...]
+            given = numbers.reshape(rows, -1)
+            has_first = ((every - given[0]).abs() <= bound).all(-1).any(-1)  # [K]
+            for one in has_first.nonzero().flatten().tolist():
+                same = ((given[:, None] - every[one]).abs() <= bound).all(-1)  # [n, N]
                 if bool(same.any(1).all()) and bool((same.int().argmax(1).diff() > 0).all()):
-                    return one
+                    return found[one]
         return None
 
     def _with_room(self, numbers: Tensor) -> Right | None:
@@ -278,13 +300,23 @@ class RightValues:
 
     def _has_number(self, value: float) -> bool:
         """Whether a right tensor has this number: other code may compute singly what right code has in tensors."""
+        return self._has_near(value, self.close * (1e-3 + abs(value)))
+
+    def _has_some(self, numbers: Tensor) -> bool:
+        """Whether right tensors have a few of these numbers, as they have all that a part of one has."""
+        said = numbers[numbers.isfinite() & (numbers != 0)]
+        few = said[:: max(1, said.numel() // MOST_LOOKED_UP)].tolist()
+        bound = 2 * float(self._bound(numbers))
+        return all(self._has_near(one, bound) for one in few)
+
+    def _has_near(self, value: float, bound: float) -> bool:
         if self._numbers is None or self._numbers[0] != len(self.values):
             every = [one.numbers.flatten() for one in self.values if one.numbers.dtype == torch.float64]
             self._numbers = len(self.values), torch.cat([*every, torch.zeros(1)]).unique()
         known = self._numbers[1]
         at = int(torch.searchsorted(known, torch.tensor(value, dtype=known.dtype)))
         near = known[max(0, at - 1) : at + 1]
-        return bool(((near - value).abs() <= self.close * (1e-3 + abs(value))).any())
+        return bool(((near - value).abs() <= bound).any())
 
     def _has_row(self, value: Plain) -> bool:
         """Return whether a list is of numbers that right tensors have."""
@@ -297,11 +329,13 @@ class RightValues:
     def join(self, other: RightValues) -> None:
         """Add all values of another right run."""
         self.given = self.given or other.given
+        own: dict[int, Right | None] = {}
         for one in other.values:
-            self._add_tensor(one.name, one.numbers)
-        for name, calls in other.calls.items():
-            for call in calls:
-                self.add_call(name, call.inputs, call.output.numbers, call.arguments)
+            own[id(one)] = self._add_kept(replace(one, order=len(self.values)))
+        for call in (one for some in other.calls.values() for one in some):
+            output = own[id(call.output)]
+            if output is not None:
+                self._add_right_call(replace(call, output=output))
         for form, some in other._plain.items():
             self._plain.setdefault(form, []).extend(some)
         self._functions |= other._functions
@@ -392,6 +426,11 @@ def _named_step(name: str, step: Callable[..., Any], values: RightValues) -> Cal
         return result
 
     return wraps(step)(run) if hasattr(step, "__name__") else run
+
+
+def _near(a: Tensor, b: Tensor, bound: Tensor) -> Tensor:
+    """Which numbers are no further apart; what is no number, or infinite in both, is near."""
+    return (a - b).abs().nan_to_num(0.0) <= bound
 
 
 def _rows_end(shape: Sequence[int], row: Sequence[int]) -> int:
@@ -510,11 +549,13 @@ def hidden(numbers: Tensor) -> Tensor:
 
 def summarised(numbers: Tensor) -> Summary:
     """Sum, sum of squares, number of what is not finite, largest: the same in any order."""
-    finite = numbers.isfinite()
-    odd = int(numbers.numel() - finite.sum())
-    kept = numbers[finite] if odd else numbers
+    kept, odd = numbers, 0
+    total = float(numbers.sum())
+    if not math.isfinite(total):
+        kept = numbers[numbers.isfinite()]
+        odd, total = numbers.numel() - kept.numel(), float(kept.sum())
     largest = float(kept.abs().max()) if kept.numel() else 0.0
-    return float(kept.sum()), float(kept.square().sum()), float(odd), largest
+    return total, float(kept.square().sum()), float(odd), largest
 
 
 def _listed(value: Any) -> Plain:

@@ -102,12 +102,13 @@ class Flow:
         self._before: dict[int, set[int]] = {}
         self._counterparts: dict[int, Counterpart | None] = {}
         self._parts: set[int] = set()  # values that are a slice of a right one: not wrong, but no evidence
+        self._single: Sequence[Flow] = ()  # the run beside each of the right ones that `right` joins
         self.inputs = [self._inputs(index) for index in range(len(self.events))]
 
-    def beside(self, right: RightValues) -> Flow:
-        """The same run beside another right one."""
+    def beside(self, right: RightValues, single: Sequence[Flow] = ()) -> Flow:
+        """The same run beside another right one. Args: single: beside each of those that it joins."""
         found = copy.copy(self)
-        found.right = right
+        found.right, found._single = right, single
         found._found, found._right, found._counterparts, found._parts = {}, {}, {}, set()
         for name in ("vindicated", "_there"):
             vars(found).pop(name, None)
@@ -194,6 +195,8 @@ class Flow:
         """The right value that a value is."""
         if value not in self._found:
             numbers = self.trace.values[value].numbers
+            if self._single and all(one.name(value) is None for one in self._single):
+                numbers = None
             found = None if numbers is None else self.right.find(numbers)
             if found is None and numbers is not None:
                 found = self.right.find_part(numbers)

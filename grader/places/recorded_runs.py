@@ -247,7 +247,7 @@ class Records:
         first = Flow(trace, self.source, solved)
         single = [first, first.beside(reference)]
         best = max(single, key=lambda flow: (first_wrong(flow) or -1, len(flow.vindicated)))
-        mixed = first.beside(both)
+        mixed = first.beside(both, single)
         return mixed if len(mixed.vindicated) > MIXED * len(best.vindicated) else best
 
     def _look(self, flow: Flow, wrong: Wrong, *, exact: bool) -> Where | None:
