@@ -281,6 +281,18 @@ def along_last(node: ast.AST) -> Iterator[ast.expr]:
             yield ast.Call(function_named(node.func, name), [node.args[0], constant(-1)], [keep])
 
 
+def for_each_row(node: ast.AST) -> Iterator[ast.expr]:
+    """What a reduction of a reduction says of all, `x.any(dim=-1).all()`, as one for each row."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+        inner = node.func.value
+        if called(node.func) not in ALONG or not isinstance(inner, ast.Call):
+            return
+        if called(inner.func) in ALONG and (inner.args or inner.keywords):
+            words = [one for one in inner.keywords if one.arg != "keepdim"]
+            yield ast.Call(inner.func, inner.args, [*words, ast.keyword("keepdim", constant(True))])
+        node = inner
+
+
 def shape_of_one(node: ast.Tuple | ast.List) -> Iterator[ast.expr]:
     """The whole shape of a tensor, in place of some of its sizes: `(x.shape[0], 1, x.shape[-1])`."""
     sizes = [one for item in node.elts for one in ast.walk(item)]

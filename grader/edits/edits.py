@@ -17,6 +17,7 @@ from grader.edits.changes import LIMIT, MOST_NAMES, Changed, Changes, with_more_
 from grader.edits.edit_kinds import (
     along_last,
     exchanged,
+    for_each_row,
     laid_out,
     one_axis,
     out_of_place,
@@ -140,7 +141,7 @@ class Edits:
             self._changes.inverted,
             self._changes.other_arguments,
         )
-        rarer: tuple[Change, ...] = (self._with_keywords, self._changes.rarer)
+        rarer: tuple[Change, ...] = (self._with_keywords, self._limited, self._changes.rarer)
         other: tuple[Change, ...] = (self._steps.other,)
         more: tuple[Change, ...] = (self._steps.more,)
         moved: tuple[Change, ...] = (self._moves.of,)
@@ -217,6 +218,7 @@ class Edits:
             self._several.rows_of_count,
             self._made_once.computed_again,
             along_last,
+            for_each_row,
             self._handed,
             self._slips.undone,
             self._several.counter_advanced,
@@ -379,6 +381,14 @@ class Edits:
 
     def _first_alone(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         yield from first_alone(node, self._file)
+
+    def _limited(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A number that a function is given, but no more, or no less, than another one that it is given."""
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            numbers = self._scopes.numbers(node.lineno)
+            others = [ast.Name(one, ast.Load()) for one in numbers if one != node.id]
+            for one in others if node.id in numbers else ():
+                yield from (ast.Call(ast.Name(name, ast.Load()), [node, one], []) for name in ("max", "min"))
 
     def _with_keywords(self, node: ast.AST) -> Iterator[ast.AST]:
         """A call with one keyword argument more, of those that its signature has."""

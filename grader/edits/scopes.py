@@ -82,6 +82,15 @@ class Scopes:
         unread = self.unread(line)
         return [*unread, *(name for name in self._arguments(line) if name not in unread)]
 
+    def numbers(self, line: int) -> list[str]:
+        """The arguments of the function around a line that may be numbers: it takes no part of them, and calls none."""
+        function = self.function(line)
+        nodes = [] if function is None else list(ast.walk(function))
+        owners = (n.value for n in nodes if isinstance(n, (ast.Attribute, ast.Subscript)))
+        used = {one.id for one in owners if isinstance(one, ast.Name)}
+        used |= {n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+        return [name for name in self._arguments(line) if name not in used]
+
     def _unread(self, line: int) -> list[str]:
         """The arguments of the function around a line that it never reads."""
         function = self.function(line)

@@ -159,8 +159,15 @@ class Undoing:
             self._note_all(some, wrong, right)
         self._left -= self._spent()
         self._searched.seconds += self._spent()
+        return self._in_order(found)
+
+    def _in_order(self, found: list[Cure]) -> list[Cure]:
+        """The smallest first, but a larger limit second at most: a limit need not be the mistake, but often is."""
         text = self._text
-        return sorted(found, key=lambda one: (only_more_room(text, one.text), size_of_change(text, one.text)))
+        room = [one for one in found if only_more_room(text, one.text)]
+        others = [one for one in found if one not in room]
+        others.sort(key=lambda one: size_of_change(text, one.text))
+        return [*others[:1], *room, *others[1:]]
 
     def _asked(
         self, wrong: Sequence[Scenario], right: Sequence[Scenario]

@@ -15,6 +15,7 @@ CUT = "..."
 NUMBERS = re.compile(r"\d[.,]\d|\d, |\d{4}|\de[-+]?\d")
 _NAME = re.compile(r"^([\w ^]+): ")
 _ASSIGNED = re.compile(r"\s*([\w., ]+?)\s*(?::[^=]+)?([-+*/|&@]|\*\*|//)?=(?!=)")
+_DEFAULT = re.compile(r"(\w+)(?:\s*:[^=]*?)?\s*=(?!=)")
 _BEGINS = re.compile(r"\s*(def|async def|class)\b|\s*@")
 
 
@@ -125,6 +126,8 @@ def _why(spot: Spot) -> str:
     source, other, inside = spot.source, spot.other_source, spot.region == spot.other_region
     if spot.line < (spot.other or 0) and _reads(other, _assigned(source), inside):
         return "  (read here)"
+    if _has_default(spot):
+        return "  (default)"
     if _reads(source, _assigned(other), inside):
         return "  (assigned here)"
     around, called = (one.rpartition(".")[2] for one in (spot.region, spot.other_region))
@@ -159,14 +162,24 @@ def _value(line: str) -> str:
 def _in_words(spot: Spot) -> bool:
     """Return whether a few words say what the second line is, or it says nothing: where the function begins."""
     inside = spot.other is not None and spot.line <= spot.other <= spot.end_line
-    begins = _BEGINS.match(spot.other_source) is not None
+    begins = _begins(spot)
     return inside or begins or spot.other in spot.called_from or spot.other == spot.last_right
+
+
+def _begins(spot: Spot) -> bool:
+    """Whether the second line only begins a function or a class, and gives no default to what the first one reads."""
+    return _BEGINS.match(spot.other_source) is not None and not _has_default(spot)
+
+
+def _has_default(spot: Spot) -> bool:
+    names = _DEFAULT.findall(spot.other_source) if _BEGINS.match(spot.other_source) else []
+    return any(re.search(rf"\b{name}\b", spot.source) for name in names)
 
 
 def _note(spot: Spot, *, second: bool = True) -> str:
     """Return what there is to say of the lines in a few words. Args: second: also where it is right, or what to see."""
     said = [f"to line {spot.end_line}"] if spot.end_line > spot.line else []
-    if spot.other is None or spot.line <= spot.other <= spot.end_line or _BEGINS.match(spot.other_source):
+    if spot.other is None or spot.line <= spot.other <= spot.end_line or _begins(spot):
         return ", ".join(said)
     if spot.other in spot.called_from:
         said.append(f"called in line {spot.other}")
