@@ -50,6 +50,8 @@ if TYPE_CHECKING:
         Scenario,
         after_a_call,
         beside_another,
+        with_dropped_gradients,
+        with_fixed_inputs,
     )
     from grader.engine.subject import Subject, run
     from grader.engine.wording import counted
@@ -131,6 +133,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Observation",
         "after_a_call",
         "beside_another",
+        "with_dropped_gradients",
+        "with_fixed_inputs",
     ),
     "grader.engine.wording": ("counted",),
     "grader.sandbox.remote": ("RemoteInstance",),

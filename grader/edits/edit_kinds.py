@@ -354,11 +354,10 @@ def out_of_place(node: ast.AST) -> Iterator[ast.stmt]:
             yield ast.Assign([node.target], ast.BinOp(before, node.op, node.value))
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         function, of = node.value.func, getattr(node.value.func, "value", None)
-        name = called(function)
-        if name.endswith("_") and not name.endswith("__") and isinstance(of, ast.Name):
-            result = ast.Call(
-                function_named(function, name.removesuffix("_")), node.value.args, node.value.keywords
-            )
+        name = called(function).removesuffix("_")
+        of = of.value if isinstance(of, ast.Attribute) and of.attr == "data" else of
+        if called(function) == f"{name}_" and not name.endswith("_") and isinstance(of, ast.Name):
+            result = ast.Call(ast.Attribute(of, name, ast.Load()), node.value.args, node.value.keywords)
             yield ast.Assign([ast.Name(of.id, ast.Store())], result)
 
 

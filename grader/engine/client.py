@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from grader.engine.layout import Layout
 from grader.engine.projection_names import is_bias_of
 from grader.engine.projections import missing, projections
 from grader.engine.readings import Wanted, are_computed, are_unusual, own_parameters, readings
+from grader.engine.scenario import GRADIENTS
 
 Pick = Callable[[str, Sequence[Layout]], Layout]
 """Chooses among the readings of a component's parameters, the likeliest first."""
@@ -27,6 +29,8 @@ def likeliest(_component: str, found: Sequence[Layout]) -> Layout:
     return found[0]
 
 
+STEP = 0.01  # of all inputs together, along the gradient, ...
+STEP_ERROR = 0.1  # ... where what is not linear was off by a hundredth at most
 STARTS = "matrices of weights that get a gradient at first"
 
 
@@ -47,6 +51,8 @@ class Client:
         gradients: of all parameters, by name, of the last call that went backward.
         calls_before: before each call, make one with other numbers in the same shapes, see `after_a_call`.
         told_apart: whether such a call gave something else.
+        only_fit: say of a call no more than whether its gradients fit, see `with_dropped_gradients`.
+        fixed_inputs: ask for no gradients of inputs, see `with_fixed_inputs`.
         given: most tensors that one call was given.
         beside: arguments of another object of each class, made after the one that is asked, see `beside_another`.
         without_floats: whether every float that is an argument is 0 instead.
@@ -77,6 +83,7 @@ class Client:
         self.gradients: Mapping[str, Tensor | None] = {}
         self.beside: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
         self.calls_before = self.told_apart = False
+        self.only_fit = self.fixed_inputs = False
         self.given = 0
         self.without_floats = False
         self.given_floats = 0
@@ -256,6 +263,9 @@ class Client:
             names: of the tensors of a tuple that is wanted; anything else is a "result" in words.
         """
         made: dict[int, Tensor] = {}
+        grad = () if self.fixed_inputs else grad
+        if self.only_fit:
+            self.seed()
         self.given = max(self.given, len(tensors((args, tuple(kwargs.values())))))
         earlier = self._call_before(callee, args, kwargs, method) if self.calls_before else None
         outcome = callee.call(self.cast(args, made), self.cast(kwargs, made), grad=grad, method=method)
@@ -270,16 +280,46 @@ class Client:
         results = tensors(outcome.value)
         if not results or results[0].shape != given.shape or outcome.handle is None:
             callee.release(outcome)
-            return {**answer, "gradients": "none"}
+            return {**answer, GRADIENTS: "none"}
         arrived = callee.backward(outcome, [given.to(results[0].dtype), *[None] * (len(results) - 1)])
+        if self.only_fit:
+            slope = partial(self._slope, callee, args, kwargs, method, given)
+            return {GRADIENTS: _fits(arrived.inputs, results[0], slope)}
         for position, gradient in arrived.inputs.items():
             like = args[position] if isinstance(position, int) else kwargs[position]
             answer[f"gradient of {position}"] = _or_zero(gradient, like)
+        if self.fixed_inputs:
+            answer[GRADIENTS] = "some"
         self.gradients = arrived.parameters
         if id(callee) in self._read:
             found = self._read[id(callee)](arrived.parameters)
             answer |= {f"gradient of {name}": gradient.to(self.dtype) for name, gradient in found.items()}
         return answer
+
+    def _slope(
+        self,
+        callee: Callee,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        method: str,
+        cotangent: Tensor,
+        way: Mapping[int | str, Tensor],
+    ) -> tuple[Tensor, float]:
+        """What the same call gives once more, with the same random numbers; and how fast it grows along a way."""
+
+        def again(step: float) -> Tensor:
+            self.seed()
+            moved = [x + step * way[i] if i in way else x for i, x in enumerate(args)]
+            named = {name: x + step * way[name] if name in way else x for name, x in kwargs.items()}
+            made: dict[int, Tensor] = {}
+            outcome = callee.call(self.cast(moved, made), self.cast(named, made), method=method)
+            callee.release(outcome)
+            results = tensors(outcome.value)
+            fits = bool(results) and results[0].shape == cotangent.shape
+            return results[0].double() if fits else torch.full(cotangent.shape, math.nan, dtype=torch.float64)
+
+        apart = again(STEP) - again(-STEP)
+        return again(0.0), float((apart * cotangent.double()).sum()) / (2 * STEP)
 
     def _call_before(
         self, callee: Callee, args: Sequence[Any], kwargs: Mapping[str, Any], method: str
@@ -309,6 +349,21 @@ class Client:
         for instance in self._made:
             instance.close()
         self._made.clear()
+
+
+def _fits(
+    gradients: Mapping[int | str, Tensor | None],
+    result: Tensor,
+    slope: Callable[[Mapping[int | str, Tensor]], tuple[Tensor, float]],
+) -> str:
+    """Whether a result grows along its gradient as fast as that says. What draws its own random numbers is not seen."""
+    arrived = {position: x.double() for position, x in gradients.items() if x is not None}
+    length = math.sqrt(sum(float(x.square().sum()) for x in arrived.values()))
+    if not 0 < length < math.inf:
+        return "none"
+    again, found = slope({position: x / length for position, x in arrived.items()})
+    fit = not torch.equal(again, result.double()) or abs(found - length) <= STEP_ERROR * length
+    return "those of the output" if fit else "others than those of the output"
 
 
 def _turned(value: Any, done: dict[int, Tensor]) -> Any:

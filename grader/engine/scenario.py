@@ -24,6 +24,9 @@ Free = tuple[tuple[str, Hashable], ...]
 
 BESIDE = "another object of the class"
 AFTER = "an earlier call with the same shapes"
+DROPPED = "dropout in the backward pass"
+GRADIENTS = "gradients"
+FIXED = "inputs that need no gradient"
 LAYER_SLACK = {torch.bfloat16: 2.0}
 """By dtype, for what goes through a whole layer: right code was off by half the usual bound in 1 of 1,500 draws."""
 
@@ -89,6 +92,33 @@ def after_a_call(scenario: Scenario) -> Scenario:
 
     title, traits = f"{scenario.title}, after another call", frozenset({AFTER})
     return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=traits)
+
+
+def with_dropped_gradients(scenario: Scenario) -> Scenario:
+    """Whether the gradients are those of the output where some of it is dropped: in the backward pass the same is.
+
+    Args:
+        scenario: asks for gradients, in train mode and with dropout.
+    """
+
+    def prepare(client: Client) -> None:
+        client.only_fit = True
+
+    def ask(client: Client) -> Answer:
+        return {GRADIENTS: scenario.ask(client)[GRADIENTS]}
+
+    title = f"{scenario.title}, gradients with dropout"
+    return replace(scenario, title=title, ask=Prepared(ask, prepare), traits=frozenset({DROPPED}))
+
+
+def with_fixed_inputs(scenario: Scenario) -> Scenario:
+    """The gradients of the parameters alone. Args: scenario: asks for those of inputs too."""
+
+    def prepare(client: Client) -> None:
+        client.fixed_inputs = True
+
+    title = f"{scenario.title}, inputs without gradients"
+    return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=frozenset({FIXED}))
 
 
 @dataclass(frozen=True)

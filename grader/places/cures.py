@@ -54,19 +54,25 @@ class Cures:
         self.partly: list[Cure] = []
 
     def somewhere(
-        self, wrong: Sequence[Wrong], lines: Sequence[int], most: int, within: Collection[int]
+        self,
+        wrong: Sequence[Wrong],
+        lines: Sequence[int],
+        most: int,
+        within: Collection[int],
+        *,
+        forced: bool = True,
     ) -> list[Cure]:
         """As `of_lines`: where nothing helps in the only lines where the mistake should be, in all."""
         undoing = self._undoing
         by_hand = bool(self._source.backward.intersection(lines[:1]))  # gradients are wrong nowhere else
         seconds = EDITING_S if by_hand or not within else WITHIN_S
-        cures = self.of_lines(wrong, lines, most, within=within, seconds=seconds)
+        cures = self.of_lines(wrong, lines, most, within=within, forced=forced, seconds=seconds)
         done = undoing is None or undoing.partly or not (within or undoing.exhausted)
         if not cures and not done and (within or self._records.needed):
             needed = self._records.needed
             if not within:
                 self._records.needed = None  # what is made once and kept did not run again
-            cures = self.of_lines(wrong, lines, most, seconds=AGAIN_S)
+            cures = self.of_lines(wrong, lines, most, forced=forced, seconds=AGAIN_S)
             self._records.needed = needed
         self.partly = [] if undoing is None else undoing.partly
         return cures
@@ -81,6 +87,7 @@ class Cures:
         like: str = "",
         within: Collection[int] = (),
         only: bool = False,
+        forced: bool = True,
         **limits: float,
     ) -> list[Cure]:
         """A change of a line that makes wrong results right; two where each of two lines can do it.
@@ -92,6 +99,7 @@ class Cures:
             like: a changed text, whose change is tried first.
             within: the only lines where the mistake can be, as far as that is known, whether they ran or not.
             only: no lines but the suspected ones.
+            forced: see `Undoing.search`.
             limits: see `Undoing.search`.
         """
         if self._undoing is None:
@@ -124,7 +132,7 @@ class Cures:
         return self._undoing.search(
             scenarios,
             islice(tried, most),
-            islice(edits.forced(), 0 if only else MOST_FORCED),
+            islice(edits.forced(), MOST_FORCED if forced and not only else 0),
             known,
             **limits,
         )

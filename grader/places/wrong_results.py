@@ -241,7 +241,10 @@ class Locator:
         lines = [*(argument.lines if argument else ()), *lines]
         most = MOST_SURE if sure else MOST_EDITS
         within = self._functions_of(best, lines) if best is not None and best.agreed == len(found) else set()
-        cures = [] if looked.in_vain else self.cures.somewhere(wrong, lines, most, within)
+        cut_off = best is not None and best.why == "gradient"  # what ends all that has one would help as well
+        cures = []
+        if not looked.in_vain:
+            cures = self.cures.somewhere(wrong, lines, most, within, forced=not cut_off)
         if not cures:
             looked.in_vain = True
             narrow = best is not None and best.evidence == "narrow"

@@ -21,6 +21,8 @@ from grader.api import (
     beside_another,
     causal,
     grading_of,
+    with_dropped_gradients,
+    with_fixed_inputs,
     with_zeros,
 )
 from grader.exercises.attention.reference import BASES, CLASS, FUNCTION, ROLES, namespace
@@ -328,7 +330,13 @@ class ClassMaker:
     def gradients(self) -> list[Scenario]:
         asked = self.question(self.draws.inputs((2,), 3, 5, 12), 3)
         asked = replace(asked, cotangent=self.draws.normal(2, 3, 12))
-        return _with_gradients(asked, self.draws.mask(2, 1, 3, 5))
+        made = _with_gradients(asked, self.draws.mask(2, 1, 3, 5))
+        trained, dropped = (replace(asked, training=True, dropout=rate) for rate in (0.0, 0.5))
+        return [
+            *made,
+            with_fixed_inputs(_one("train mode", "gradients", trained, see=look.gradients)),
+            with_dropped_gradients(_one("train mode", "gradients", dropped, see=look.results)),
+        ]
 
     def dropout(self) -> list[Scenario]:
         draws = self.draws

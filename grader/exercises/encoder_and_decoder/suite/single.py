@@ -23,6 +23,8 @@ from grader.api import (
     own_parameters,
     parameter_facts,
     weights_kept,
+    with_dropped_gradients,
+    with_fixed_inputs,
     with_zeros,
 )
 from grader.exercises.encoder_and_decoder.suite import masks
@@ -210,6 +212,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
 
     long = Size(1, Draws(seed).length(), 6, Draws(seed + 1).length())
     trained = Way(norm, training=True)  # who saves memory in the backward pass does so in train mode
+    dropping = Way(norm, 0.5, training=True)
     calm = _steady(kind, seed + 23, trained)
     off = one(title("train mode with dropout=0"), "train", calm, "train mode")
     found = [
@@ -233,6 +236,10 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
             "gradients",
             ask_for(21, Size(2, 3, 6, 4), way=trained, forms=masks.every(kind, masks.padding), backward=True),
             "the backward pass",
+        ),
+        with_fixed_inputs(one(title("train mode"), "gradients", ask_for(26, way=trained, backward=True))),
+        with_dropped_gradients(
+            one(title("train mode"), "gradients", ask_for(27, way=dropping, backward=True))
         ),
         one(title("eval mode with dropout=0.5"), "eval", _steady(kind, seed + 22, Way(norm, 0.5))),
         one(title(f"train mode with dropout={RATE}"), "train", dropped(kind, norm, seed + 24), "train mode"),

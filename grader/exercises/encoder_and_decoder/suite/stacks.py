@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from grader.api import Client, Draws, Scenario, weights_kept
+from grader.api import Client, Draws, Scenario, weights_kept, with_fixed_inputs
 from grader.exercises.encoder_and_decoder.suite import masks
 from grader.exercises.encoder_and_decoder.suite.kinds import (
     PLAIN,
@@ -139,6 +139,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
     trained = Way(norm, training=True)  # who saves memory in the backward pass does so in train mode
     train = _steady(kind, seed + 23, trained)
     backward = numbers(kind, seed + 21, 2, Size(2, 3, 6, 4), trained, forms=padding, backward=True)
+    fixed = numbers(kind, seed + 22, 2, Size(2, 3, 6, 4), trained, backward=True)
     found = [
         one(title("three layers"), norm, numbers(kind, seed + 1, 3, way=way)),
         one(title("one layer"), norm, numbers(kind, seed + 2, 1, odd, way), "an odd size"),
@@ -156,6 +157,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
             found.append(one(title(f"{name} alone"), "masks", ask))
     found += [
         one(title("the gradient"), "gradients", backward, "the backward pass"),
+        with_fixed_inputs(one(title("train mode"), "gradients", fixed)),
         one(title("train mode"), "train", train, "train mode"),
     ]
     for dtype in (torch.float64, torch.bfloat16):

@@ -23,6 +23,8 @@ from grader.api import (
     grading_of,
     no_shape,
     parameter_facts,
+    with_dropped_gradients,
+    with_fixed_inputs,
     with_zeros,
 )
 from grader.exercises.feedforward.reference import REFERENCE, namespace, wanted
@@ -56,12 +58,13 @@ def _plain(
     *,
     backward: bool = False,
     training: bool = False,
+    dropout: float = 0.0,
     factor: float = 1.0,
     zeros: bool = False,
 ) -> Ask:
     def ask(client: Client) -> Answer:
         draws = Draws(seed)
-        instance = ready(client, draws, shape[-1], d_ff, training=training)
+        instance = ready(client, draws, shape[-1], d_ff, training=training, dropout=dropout)
         x, cotangent = draws.normal(*shape) * factor, draws.normal(*shape)
         x = with_zeros(x) if zeros else x
         facts = parameter_facts(instance.parameters())
@@ -110,8 +113,12 @@ def _gradients(seed: int) -> list[Scenario]:
         return client.first_gradients(client.make(NAME, 8, 20), draws.normal(2, 3, 8))
 
     ask = _plain(seed + 10, (2, 3, 8), 20, backward=True)
+    trained = _plain(seed + 12, (2, 3, 8), 20, backward=True, training=True)
+    dropped = _plain(seed + 13, (2, 3, 8), 20, backward=True, training=True, dropout=0.5)
     return [
         Scenario("the gradient", NAME, "gradients", ask, traits=frozenset({"the backward pass"})),
+        with_fixed_inputs(Scenario("train mode", NAME, "gradients", trained)),
+        with_dropped_gradients(Scenario("train mode", NAME, "gradients", dropped)),
         Scenario("the weights that it starts with", NAME, "gradients", fresh),
     ]
 

@@ -19,6 +19,8 @@ from grader.api import (
     dropping_facts,
     no_shape,
     repeats,
+    with_dropped_gradients,
+    with_fixed_inputs,
 )
 
 PRE, POST = "PreNorm", "PostNorm"
@@ -180,6 +182,8 @@ def _of(name: str, seed: int) -> list[Scenario]:
     needed = frozenset({"a sublayer whose backward pass needs its result"})
     itself = frozenset({"a sublayer that returns its input"})
     backward = _numbers(name, seed + 10, (2, 3, 8), backward=True)
+    trained = _numbers(name, seed + 14, (2, 3, 8), backward=True, training=True)
+    dropped = _numbers(name, seed + 15, (2, 3, 8), backward=True, training=True, dropout=0.5)
     in_eval = _numbers(name, seed + 20, (2, 4, 8), dropout=0.5)
     in_train = _numbers(name, seed + 21, (2, 4, 8), training=True)
     off = Scenario("train mode with dropout=0", name, "train", in_train, traits=train)
@@ -198,6 +202,8 @@ def _of(name: str, seed: int) -> list[Scenario]:
             _arguments(name, seed + 9, 1, "memory", same=True),
         ),
         Scenario("the gradient", name, "gradients", backward, traits=frozenset({"the backward pass"})),
+        with_fixed_inputs(Scenario("train mode", name, "gradients", trained)),
+        with_dropped_gradients(Scenario("train mode", name, "gradients", dropped)),
         Scenario("around a sigmoid", name, "gradients", _around(name, "Smooth", seed + 11), traits=needed),
         Scenario(
             "around what gives its input", name, "same", _around(name, "Same", seed + 12), traits=itself
