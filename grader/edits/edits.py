@@ -212,6 +212,7 @@ class Edits:
         return (
             self._made_once.anew,
             self._made_once.for_each,
+            self._made_once.with_each_call,
             self._made_once.log_of_softmax,
             self._several.in_each_round,
             self._several.defaults_anew,

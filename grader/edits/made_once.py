@@ -45,6 +45,15 @@ class MadeOnce:
             if read & {name for at, name, _ in before if at > line}:
                 yield value
 
+    def with_each_call(self, node: ast.AST) -> Iterator[ast.Lambda]:
+        """Arguments that `partial` keeps, and that are made of `self`, which changes: read with each call."""
+        if not isinstance(node, ast.Call) or called(node.func) != "partial" or not node.args:
+            return
+        if any(isinstance(one, ast.Name) and one.id == "self" for one in ast.walk(node)):
+            more = ast.Starred(ast.Name("rest", ast.Load()), ast.Load())
+            arguments = ast.arguments([], [], ast.arg("rest"), [], [], None, [])
+            yield ast.Lambda(arguments, ast.Call(node.args[0], [*node.args[1:], more], node.keywords))
+
     def all_defaults(self, node: ast.Name) -> list[tuple[ast.expr, ast.AST]]:
         """For a default that can be written to: each place where its function reads it or another one, and that."""
         function = self._scopes.function(node.lineno)

@@ -689,7 +689,7 @@ def test_a_range_a_count_and_the_first_of_all(line: int, right: str) -> None:
 def test_a_number_that_may_be_a_limit_is_made_much_larger() -> None:
     found = dict(Edits(RANGES).with_more_room())
     assert list(found) == [7]
-    assert "used % 512" in found[7]
+    assert "used % 1024" in found[7]
 
 
 def test_calls_side_by_side_have_each_others_argument() -> None:
@@ -709,3 +709,27 @@ def test_rows_are_put_back_in_their_order() -> None:
     rows = torch.arange(4)[order]
     assert known["f"](rows, rows, order)[0].tolist() == [0, 1, 2, 3]
     assert known["f"](rows, rows, order.tolist())[1].tolist() == [0, 1, 2, 3]
+
+
+LATE = [
+    (
+        "self.f = partial(F.dropout, training=self.on)",
+        "self.f = lambda *rest: F.dropout(*rest, training=self.on)",
+    ),
+    ("empty = ~x.any(dim=-1).all()", "empty = ~x.any(dim=-1, keepdim=True)"),
+    ("x = x.argmax(-1, keepdim=False).max()", "x = x.argmax(-1, keepdim=True)"),
+    ("x.data.mul_(y)", "x = x.mul(y)"),
+    ("x /= math.sqrt(y)", "x /= math.sqrt(max(y, z))"),
+    ("x = y + 1", "x = min(y, z) + 1"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "right"), LATE)
+def test_what_is_read_too_early_reduced_too_far_or_not_limited_is_changed(wrong: str, right: str) -> None:
+    text = "def f(self, x, y, z):\n    {}\n    return x\n"
+    assert plain(text.format(right)) in texts_of(text.format(wrong), 2)
+
+
+def test_no_limits_are_tried_for_tensors() -> None:
+    text = "def f(x, y):\n    x = x * y.size(0)\n    return x\n"
+    assert not any("max(" in one for one in texts_of(text, 2))
