@@ -45,6 +45,7 @@ from grader.places.where import Where
 from grader.places.wrong_scenario import Wrong
 from grader.worker.value_trace import EMPTY
 
+UNFILLED = EMPTY | {"resize_"}  # what gives whatever lies in memory
 MOST_RIGHT = 4  # right runs beside the wrong ones
 MOST_ONCE, OFTEN = 12, 3  # runs whose rounds are counted, and how many must have one
 TRACING_S = 1.5  # of work for values
@@ -388,7 +389,7 @@ class Records:
         if not evidence and any(mixes(flow, one) for one in (blamed.event, index)):
             found = found if mixes(flow, blamed.event) else place_of(flow, index, why)
             evidence = "layouts"
-        if not evidence and flow.source.calls(flow.events[blamed.event].place) & EMPTY:
+        if not evidence and flow.source.calls(flow.events[blamed.event].place) & UNFILLED:
             evidence = "narrow"
         alone = {event.place.line for event in odd if event.kind != "return"} == {found.place.line}
         alone = alone or all(i == blamed.event or blamed.event in flow.ancestors(i) for i in wrong_ones)
