@@ -319,8 +319,9 @@ class Edits:
         return any(line in self._ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
     def _weighted(self, node: ast.AST) -> Iterator[Changed]:
-        """The mean of the means of a loop's rounds as the mean of all."""
+        """The mean of the means of a loop's rounds as the mean of all; keys that tell more rounds apart."""
         yield from map(self._file.with_all, self._loops.weighted(node))
+        yield from map(self._file.with_all, self._loops.with_wider_key(node))
 
     def _handed(self, node: ast.AST) -> Iterator[Changed]:
         """Another name in a call that is made for what it does, as `rows.append(x)`, or in what is written into

@@ -16,6 +16,7 @@ MOST_WEIGHTS = 6  # locals of a round
 MOST_FORMS = 3  # in which one loop puts its state in another order
 INDEXED = ("{0}.gather(1, {1})", "{0}[{1}]")
 REORDERING = ("gather", "index_select", "take_along_dim")
+BY_KEY = ("get", "setdefault", "pop")
 REPLACING = ("replace", "_replace")
 Loop = ast.For | ast.While
 
@@ -49,6 +50,24 @@ class Loops:
             for to in self._filled(loop):
                 appended = ast.Attribute(ast.Name(to, ast.Load()), "append", ast.Load())
                 yield ast.Expr(ast.Call(appended, [ast.Name(name, ast.Load())], []))
+
+    def with_wider_key(self, node: ast.AST) -> Iterator[list[tuple[ast.expr, ast.AST]]]:
+        """For `best[token] = new` in loops: keys that also tell apart what the loops further out go through."""
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+            return
+        key, found, loop = ast.unparse(target.slice), target.value.id, self._loops.get(id(node))
+        rounds: list[list[str]] = []
+        while loop is not None:
+            rounds += [_names(loop.target)] if isinstance(loop, ast.For) else []
+            loop = self._loops.get(id(loop))
+        own = next((i for i, names in enumerate(rounds) if {*names} & {*_names(target.slice)}), len(rounds))
+        ids = [ast.parse(f"id({one})", mode="eval").body for names in rounds[own + 1 :] for one in names]
+        function = self._scopes.function(target.lineno)
+        keys = [] if function is None else _keys(function, found)
+        same = [one for one in keys if ast.unparse(one) == key]
+        if ids and same:
+            yield [(one, ast.Tuple([one, *ids], ast.Load())) for one in same]
 
     def weighted(self, node: ast.AST) -> Iterator[list[tuple[ast.expr, ast.AST]]]:
         """For `rounds += 1` in a loop that sums up means: sums, each weighted by a local of the round, and of those."""
@@ -304,6 +323,23 @@ def _indexing(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Call) and called(node.func) in REORDERING and node.args:
         return _names(node.args[-1])
     return []
+
+
+def _keys(function: ast.AST, name: str) -> Iterator[ast.expr]:
+    """What a dictionary of this name is indexed with, and asked for."""
+    for node in ast.walk(function):
+        owner = node.value if isinstance(node, ast.Subscript) else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in BY_KEY:
+            owner = node.func.value
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            owner = node.comparators[0]
+        if isinstance(owner, ast.Name) and owner.id == name:
+            if isinstance(node, ast.Subscript):
+                yield node.slice
+            elif isinstance(node, ast.Compare):
+                yield node.left
+            elif isinstance(node, ast.Call):
+                yield from node.args[:1]
 
 
 def _names(node: ast.AST) -> list[str]:

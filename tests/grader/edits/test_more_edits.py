@@ -730,6 +730,20 @@ def test_what_is_read_too_early_reduced_too_far_or_not_limited_is_changed(wrong:
     assert plain(text.format(right)) in texts_of(text.format(wrong), 2)
 
 
+def test_keys_tell_the_rounds_of_outer_loops_apart() -> None:
+    text = """def f(rows):
+    best = {}
+    for row in rows:
+        for name, value in row:
+            if name not in best or value > best[name]:
+                best[name] = value
+    return best
+"""
+    wider = "name, id(row)"
+    new = text.replace("name not in best", f"({wider}) not in best").replace("best[name]", f"best[{wider}]")
+    assert plain(new) in texts_of(text, 6)
+
+
 def test_no_limits_are_tried_for_tensors() -> None:
     text = "def f(x, y):\n    x = x * y.size(0)\n    return x\n"
     assert not any("max(" in one for one in texts_of(text, 2))
