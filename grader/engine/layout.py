@@ -35,7 +35,7 @@ class Layout:
     def is_whole(self) -> bool:
         """Whether the learner's parameters hold nothing else."""
         found = torch.cat([torch.zeros(0, dtype=torch.long), *map(torch.flatten, self.index.values())])
-        return found.unique().numel() == self._count
+        return len(found.unique()) == self._count
 
     @cached_property
     def _count(self) -> int:

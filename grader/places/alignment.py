@@ -218,12 +218,12 @@ class RightValues:
                     continue
                 stack = self._stacked(whole)  # [K, *whole]
                 starts = list(dict.fromkeys([*range(0, length - part + 1, part), length - part]))
-                corner = [starts if at == axis else 0 for at in range(len(whole))]
-                near = _near(stack[(slice(None), *corner)], flat[0], bound)  # [K, starts]
-                for which, at in near.nonzero().tolist():
-                    chunk = stack[which].narrow(axis, starts[at], part)
+                corners = (slice(None), *(starts if at == axis else 0 for at in range(len(whole))))
+                near = _near(stack[corners], flat[0], bound)  # [K, starts]
+                for one, at in near.nonzero().tolist():
+                    chunk = stack[one].narrow(axis, starts[at], part)
                     if bool(_near(chunk.reshape(size), flat, bound).all()):
-                        return found[which]
+                        return found[int(one)]
         return self._rows(numbers) or self._with_room(numbers)
 
     def _stacked(self, shape: tuple[int, ...]) -> Tensor:
@@ -254,7 +254,7 @@ class RightValues:
             for one in has_first.nonzero().flatten().tolist():
                 same = ((given[:, None] - every[one]).abs() <= bound).all(-1)  # [n, N]
                 if bool(same.any(1).all()) and bool((same.int().argmax(1).diff() > 0).all()):
-                    return found[one]
+                    return found[int(one)]
         return None
 
     def _with_room(self, numbers: Tensor) -> Right | None:
