@@ -104,6 +104,17 @@ def several_at_once(old: str, new: str, line: int) -> tuple[str, str] | None:
     return None
 
 
+def in_two_lines(old: str, new: str, line: int) -> tuple[str, str] | None:
+    """What a line says, and what it should with a change of one other line, which is named."""
+    lines = [text.splitlines() for text in (old, new)]
+    changed = [i + 1 for i, (a, b) in enumerate(zip(*lines, strict=False)) if a != b]
+    if len(lines[0]) != len(lines[1]) or len(changed) != 2 or line not in changed:
+        return None
+    (other,) = (one for one in changed if one != line)
+    (here, there), (_, also) = (changed_part(old, in_line(old, new, at)) for at in (line, other))
+    return (here, f"`{there}`, and `{also}` in line {other}") if here and there and also else None
+
+
 def _assigned_in(node: ast.AST, line: int) -> TypeGuard[ast.Assign]:
     return isinstance(node, ast.Assign) and node.lineno == line
 

@@ -229,6 +229,7 @@ class Edits:
             self._several.unsorted,
             self._several.at_once,
             self._several.of_old_and_new,
+            self._several.applied_before,
             self._parts_of_two,
             self._several.grown,
             self._several.in_order,

@@ -12,7 +12,7 @@ from grader.edits.edit_kinds import laid_out
 from grader.edits.file_text import FileText
 from grader.edits.made_once import MadeOnce
 from grader.edits.slips import Slips
-from grader.edits.syntax import called, method_free
+from grader.edits.syntax import called, method_free, replaced
 
 MOST_READ = 6  # times that a function reads a name, for another one everywhere
 MOST_OTHERS = 8
@@ -116,6 +116,23 @@ class Several:
                 line = f"{first}, {second} = {ast.unparse(node.value)}, {ast.unparse(other.value)}"
                 text = self._file.with_text(other, "pass" + _further_lines(other))
                 yield FileText(text).with_text(node, line + _further_lines(node))
+
+    def applied_before(self, node: ast.AST) -> Iterator[str]:
+        """A step on what another one has made, on what that was made of: for `y = top.exp()`, before `x.topk(k)`."""
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            return
+        step, given = node.value, worked_on(node.value)
+        if not isinstance(given, ast.Name):
+            return
+        body = self._alike.statements_beside(node)
+        for one in body[: body.index(node)][::-1]:
+            target = one.targets[0] if isinstance(one, ast.Assign) else None
+            first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+            if isinstance(one, ast.Assign) and getattr(first, "id", "") == given.id:
+                before = worked_on(one.value)
+                if before is not None:
+                    yield self._file.with_all([(before, replaced(step, given.id, before)), (step, given)])
+                return
 
     def of_old_and_new(self, node: ast.AST) -> Iterator[str]:
         """What reads a value that the statement before it has updated, of the old value, and once more of the new one:

@@ -12,7 +12,14 @@ from torch import Tensor
 
 from grader.catalog import get_exercises
 from grader.core.value_trace import Place
-from grader.edits.changed_part import changed_part, exchanged, in_another_block, in_line, several_at_once
+from grader.edits.changed_part import (
+    changed_part,
+    exchanged,
+    in_another_block,
+    in_line,
+    in_two_lines,
+    several_at_once,
+)
 from grader.engine.scenario import Free, Scenario
 from grader.engine.subject import Subject
 from grader.engine.work_clock import clock
@@ -70,6 +77,7 @@ class Explanations:
             exchanged(self._source, text, line)
             or in_another_block(self._source, text, line)
             or several_at_once(self._source, text, line)
+            or in_two_lines(self._source, text, line)
         )
         if moved is not None:
             self._moved[line] = f"`{short(moved[0])}`", moved[1]

@@ -744,6 +744,12 @@ def test_keys_tell_the_rounds_of_outer_loops_apart() -> None:
     assert plain(new) in texts_of(text, 6)
 
 
+def test_a_step_is_made_before_another_one() -> None:
+    text = "def f(x, k):\n    top, ids = x.view(-1).topk(k)\n    y = top.log_softmax(-1)\n    return y, ids\n"
+    new = text.replace("x.view(-1)", "x.view(-1).log_softmax(-1)").replace("= top.log_softmax(-1)", "= top")
+    assert plain(new) in texts_of(text, 3)
+
+
 def test_no_limits_are_tried_for_tensors() -> None:
     text = "def f(x, y):\n    x = x * y.size(0)\n    return x\n"
     assert not any("max(" in one for one in texts_of(text, 2))
