@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 import torch
@@ -400,9 +401,8 @@ class Namer:
         fine = fine[:: max(1, -(-len(fine) // SPREAD))]
         left, found, end = list(self._singles(0)), list[Candidate](), clock.seconds() + NEAR_S
         for i in some:
-            if clock.seconds() > end:
-                break
-            those = [c for c in left if self._matches(c, i)]
+            in_time = takewhile(lambda _: clock.seconds() < end, left)
+            those = [c for c in in_time if self._matches(c, i)]
             found += those
             left = [c for c in left if c not in those]
         return sorted(found, key=lambda c: sum(not self._matches(c, i) for i in fine))

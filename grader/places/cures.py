@@ -22,7 +22,7 @@ MOST_FORCED = 40
 MOST_LIKELY, MOST_BEFORE = 2, 2  # lines, and those that give each of them its values
 MOST_MADE = 2000  # where what a line reads was made
 WITHIN_S = 1.5  # by the clock of work, in the functions of a line that values prove
-AGAIN_S = 1.5  # elsewhere, where these do not help; and in lines that did not run in a wrong call
+AGAIN_S = 0.8  # elsewhere, where these do not help; and in lines that did not run in a wrong call
 
 
 class Cures:
