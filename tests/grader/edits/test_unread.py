@@ -11,7 +11,7 @@ from grader.edits.scopes import Scopes
 from grader.edits.source_tree import Source
 from grader.places.by_source import unread
 from tests import solution_file
-from tests.grader.places.test_by_values import line_of, place
+from tests.grader.places.placed import line_of, place
 from tests.grader.right import right_files
 
 NORM = "self.final_norm = nn.LayerNorm(d_model) if norm"

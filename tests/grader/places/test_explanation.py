@@ -17,7 +17,7 @@ from grader.places.unknown_names import unknown
 from grader.places.value_names import short_pair
 from grader.places.vocabulary import Sizes, Slot, arguments
 from tests import solution_file
-from tests.grader.places.test_by_values import place
+from tests.grader.places.placed import place
 
 
 def explained(exercise: str, old: str, new: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from grader.engine.scenario import scenarios_of
 from grader.exercises.kv_cache.suite.scenarios import SUBJECT
 from grader.places.finder import Finder
 from grader.places.right_values import mistaken_values_of
-from tests.grader.places.test_by_values import line_of
+from tests.grader.places.placed import line_of
 from tests.grader.right import right_files
 
 PACKED = '''"""A packed projection, and a cache of lists."""

@@ -9,7 +9,7 @@ from grader.catalog import get_exercise
 from grader.engine.local import LocalSubmission
 from grader.run.session import Session
 from tests import solution_file
-from tests.grader.places.test_by_values import line_of
+from tests.grader.places.placed import line_of
 
 OWN_TEST = """
 import torch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import solution_file
-from tests.grader.places.test_by_values import line_of, place
+from tests.grader.places.placed import line_of, place
 from tests.grader.right import right_files
 
 PROVED = {
