@@ -41,7 +41,8 @@ class MadeOnce:
             one for one in self._assigned.get(self._scopes.function(node.lineno), ()) if one[0] < node.lineno
         ]
         for line, _, value in [one for one in before if one[1] == node.id][-1:]:
-            read = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)} - {node.id}
+            kinds = (ast.Name, ast.Attribute)
+            read = {ast.unparse(each) for each in ast.walk(value) if isinstance(each, kinds)} - {node.id}
             if read & {name for at, name, _ in before if at > line}:
                 yield value
 
@@ -183,16 +184,14 @@ class MadeOnce:
 
     @cached_property
     def _assigned(self) -> dict[ast.FunctionDef | None, list[tuple[int, str, ast.expr]]]:
-        """By function: the lines that give a local a value, the local, and the value; in order."""
+        """By function: the lines that give a local or an attribute a value, its name, and the value; in order."""
         found: dict[ast.FunctionDef | None, list[tuple[int, str, ast.expr]]] = {}
         for node in nodes_of(self._tree):
             function = self._scopes.function(node.lineno) if isinstance(node, ast.Assign) else None
-            if (
-                isinstance(node, ast.Assign)
-                and function is not None
-                and isinstance(node.targets[0], ast.Name)
-            ):
-                found.setdefault(function, []).append((node.lineno, node.targets[0].id, node.value))
+            if isinstance(node, ast.Assign) and function is not None:
+                target = node.targets[0]
+                if isinstance(target, (ast.Name, ast.Attribute)):
+                    found.setdefault(function, []).append((node.lineno, ast.unparse(target), node.value))
         return {function: sorted(some, key=lambda one: one[0]) for function, some in found.items()}
 
     @cached_property

@@ -334,11 +334,13 @@ class Slips:
                 yield ast.Return(ast.Tuple([*elts[:i], name, *elts[i + 1 :]], ast.Load()))
 
     def _shared(self, node: ast.Assign) -> Iterator[ast.Assign]:
-        """Another name of a list, or of a tensor, that is then changed under this name: a copy of it."""
+        """What is then changed, a list or a tensor, where it is something else's too: a copy of it."""
         function, target = self._scopes.function(node.lineno), node.targets[0]
         if function is None or not isinstance(target, ast.Name):
             return
-        if isinstance(node.value, (ast.Name, ast.Attribute)) and target.id in _changed(function):
+        value = node.value
+        own = isinstance(value, ast.Call) and called(value.func) in self._functions  # may keep what it gives
+        if (own or isinstance(value, (ast.Name, ast.Attribute))) and target.id in _changed(function):
             plain = ast.parse(f"__import__('copy').copy({ast.unparse(node.value)})", mode="eval").body
             yield from (ast.Assign(node.targets, one) for one in (plain, method(node.value, "clone")))
 

@@ -750,6 +750,16 @@ def test_a_step_is_made_before_another_one() -> None:
     assert plain(new) in texts_of(text, 3)
 
 
+def test_what_a_helper_gives_is_copied_before_it_is_changed() -> None:
+    text = "def kept(n):\n    return KEPT[n]\n\n\ndef f(n):\n    x = kept(n)\n    x[0] = 1\n    return x\n"
+    assert plain(text.replace("kept(n)\n    x[", "kept(n).clone()\n    x[")) in texts_of(text, 6)
+
+
+def test_a_local_is_computed_again_from_an_attribute_that_has_changed() -> None:
+    text = "def f(self, x):\n    d = x - self.mean\n    self.mean = self.mean + d\n    return d * d\n"
+    assert plain(text.replace("d * d", "d * (x - self.mean)")) in texts_of(text, 4)
+
+
 def test_no_limits_are_tried_for_tensors() -> None:
     text = "def f(x, y):\n    x = x * y.size(0)\n    return x\n"
     assert not any("max(" in one for one in texts_of(text, 2))
