@@ -110,6 +110,7 @@ ONE_AXIS = (0, 1, -1)  # where a result may lack an axis
 MOST_ITEMS = 4  # of a tuple whose items are exchanged
 MOST_NEIGHBOURS = 12  # items of longer lists
 MOST_SIZES = 5  # of a view whose sizes are exchanged
+MOST_COMPARED = 6  # arguments of a function
 MOST_LETTERS = 5  # of an equation
 NEW = ast.Constant(None)  # as an index: another dimension
 EQUATION = re.compile(r"[\w ,.]+->[\w .]*")
@@ -279,6 +280,13 @@ def along_last(node: ast.AST) -> Iterator[ast.expr]:
             yield ast.Call(ast.Attribute(node.func.value, name, ast.Load()), [constant(-1)], [keep])
         elif len(node.args) == 1 and called(getattr(node.func, "value", node)) == "torch":
             yield ast.Call(function_named(node.func, name), [node.args[0], constant(-1)], [keep])
+
+
+def of_arguments(node: ast.AST, given: Sequence[str]) -> Iterator[ast.Compare]:
+    """A condition as one of two arguments: whether they are the same. Args: given: the arguments."""
+    if isinstance(node, ast.Compare) and len(given) <= MOST_COMPARED:
+        for a, b in combinations((ast.Name(one, ast.Load()) for one in given if one != "self"), 2):
+            yield from (ast.Compare(a, [op], [b]) for op in (ast.NotEq(), ast.Eq()))
 
 
 def for_each_row(node: ast.AST) -> Iterator[ast.expr]:

@@ -19,6 +19,7 @@ from grader.edits.edit_kinds import (
     exchanged,
     for_each_row,
     laid_out,
+    of_arguments,
     one_axis,
     out_of_place,
     regrouped,
@@ -141,7 +142,12 @@ class Edits:
             self._changes.inverted,
             self._changes.other_arguments,
         )
-        rarer: tuple[Change, ...] = (self._with_keywords, self._limited, self._changes.rarer)
+        rarer: tuple[Change, ...] = (
+            self._with_keywords,
+            self._limited,
+            self._of_arguments,
+            self._changes.rarer,
+        )
         other: tuple[Change, ...] = (self._steps.other,)
         more: tuple[Change, ...] = (self._steps.more,)
         moved: tuple[Change, ...] = (self._moves.of,)
@@ -392,6 +398,10 @@ class Edits:
             others = [ast.Name(one, ast.Load()) for one in numbers if one != node.id]
             for one in others if node.id in numbers else ():
                 yield from (ast.Call(ast.Name(name, ast.Load()), [node, one], []) for name in ("max", "min"))
+
+    def _of_arguments(self, node: ast.AST) -> Iterator[ast.AST]:
+        if isinstance(node, ast.Compare):
+            yield from of_arguments(node, self._scopes.given(node.lineno))
 
     def _with_keywords(self, node: ast.AST) -> Iterator[ast.AST]:
         """A call with one keyword argument more, of those that its signature has."""

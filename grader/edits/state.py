@@ -17,6 +17,13 @@ MOST_CALLS_DEEP = 3  # from a constructor to a method that it calls
 class State(Definitions):
     """Of one file."""
 
+    def modes(self, ran: Collection[int]) -> list[tuple[int, str]]:
+        """Lines that ran and put a module in a mode, in order, each with its call."""
+        calls = [one for one in nodes_of(self._tree) if isinstance(one, ast.Call) and one.lineno in ran]
+        return sorted(
+            (one.lineno, ast.unparse(one)) for one in calls if called(one.func) in ("train", "eval")
+        )
+
     def state(self, ran: Collection[int]) -> list[tuple[int, str]]:
         """Lines of modules that ran outside of constructors and give attributes a value, with the attribute; and lines
         of functions that put something into what the file makes once."""

@@ -29,6 +29,16 @@ def foreign(source: Source, names: Sequence[str]) -> Where | None:
     return None
 
 
+def mode_set(source: Source, ran: Collection[int]) -> Where | None:
+    """The last line that puts a module in a mode, where only the mode that it is left in is wrong."""
+    found = source.modes(ran)
+    if not found:
+        return None
+    *before, (line, code) = found
+    said, other = f"`{code}` sets the mode", before[-1][0] if before else None
+    return Where(Place(line, line), "value", other, value=said, expected="the mode that it had before")
+
+
 def unused(line: int) -> Where:
     """The place of a statement whose value nothing gets."""
     said, right = "nothing gets the value of this line", "a `return`, or a name for it"

@@ -15,6 +15,7 @@ from grader.places.by_source import (
     idle,
     kept,
     later_rounds,
+    mode_set,
     only_wrong,
     overwritten,
     unread,
@@ -152,6 +153,9 @@ class WithoutCure:
             hidden = unregistered(self._source)
             if hidden is not None:
                 return hidden
+        mode = mode_set(self._source, ran) if all("mode" in name.split() for name in names) else None
+        if mode is not None:
+            return mode
         lasting = kept(self._source, ran, of_objects=False, of_file=True)
         if lasting is not None and not (best and best.proved) and self._keeps_something(wrong):
             return lasting

@@ -721,6 +721,7 @@ LATE = [
     ("x.data.mul_(y)", "x = x.mul(y)"),
     ("x /= math.sqrt(y)", "x /= math.sqrt(max(y, z))"),
     ("x = y + 1", "x = min(y, z) + 1"),
+    ("x = (x.sum() > 0).sum()", "x = (y != z).sum()"),
 ]
 
 

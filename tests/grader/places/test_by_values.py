@@ -7,7 +7,7 @@ import torch
 
 from grader.core.value_trace import Place
 from grader.edits.source_tree import Source
-from grader.places.by_source import only_wrong
+from grader.places.by_source import mode_set, only_wrong
 from grader.places.where import Where
 from tests import solution_file
 from tests.grader.places.placed import OWN_STYLE, line_of, place
@@ -563,6 +563,14 @@ def test_a_line_that_only_wrong_runs_have() -> None:
     assert found is not None
     assert (found.place.line, found.other) == (line_of(changed, "return self.norm(i, x)"), None)
     assert "only in cases that come out wrong" in found.value
+
+
+def test_the_last_line_that_sets_a_mode() -> None:
+    text = "def f(model):\n    model.eval()\n    y = model(1)\n    model.train()\n    return y\n"
+    found = mode_set(Source(text), {2, 3, 4, 5})
+    assert found is not None
+    assert (found.place.line, found.other, found.value) == (4, 2, "`model.train()` sets the mode")
+    assert mode_set(Source(text), {3, 5}) is None
 
 
 @pytest.mark.parametrize(
