@@ -64,21 +64,22 @@ class FeedForward(Part):
 
 
 class Sublayer(Part):
-    """tanh(x A) B, plus every further argument: what a norm placement wraps."""
+    """tanh(x A) B, plus every further argument, or 0.5 where it is None: what a norm placement wraps."""
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
         self.judge_a = weight(d_model, d_model)
         self.judge_b = weight(d_model, d_model)
 
-    def forward(self, x: Tensor, *args: Tensor, **kwargs: Tensor) -> Tensor:
+    def forward(self, x: Tensor, *args: Tensor | None, **kwargs: Tensor | None) -> Tensor:
         """x [..., D] and whatever broadcasts to it -> [..., D]."""
         self.note(x=x, **{f"argument {i}": a for i, a in enumerate(args)}, **kwargs)
         out = torch.tanh(x @ self.judge_a) @ self.judge_b
         for i, further in enumerate(args):
-            out = out + (i + 1) * further
+            out = out + (i + 1) * (0.5 if further is None else further)
         for name in sorted(kwargs):
-            out = out - len(name) * kwargs[name]
+            further = kwargs[name]
+            out = out - len(name) * (0.5 if further is None else further)
         return out
 
 

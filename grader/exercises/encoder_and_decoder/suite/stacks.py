@@ -145,7 +145,12 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         one(title("one layer"), norm, numbers(kind, seed + 2, 1, odd, way), "an odd size"),
         one(title("two layers, one token"), norm, numbers(kind, seed + 3, 2, lone, way), *LONE),
         one(title("eleven layers"), norm, numbers(kind, seed + 5, MANY, way=way, scale=0.5)),
-        one(title("a long sequence"), norm, numbers(kind, seed + 6, 1, long, way), "a long sequence"),
+        one(
+            title("a long sequence"),
+            norm,
+            numbers(kind, seed + 6, 3, long, way, forms=padding),
+            "a long sequence",
+        ),
         one(title("rows that hardly vary"), "eps", numbers(kind, seed + 4, 2, way=way, scale=3e-3)),
     ]
     for i, (text, form, *traits) in enumerate(FORMS, start=10):

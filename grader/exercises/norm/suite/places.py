@@ -115,15 +115,19 @@ def _parts(name: str, seed: int) -> Ask:
     return ask
 
 
-def _arguments(name: str, seed: int, positional: int, *keywords: str, same: bool = False) -> Ask:
-    """With more arguments: other tensors, or x itself once more."""
+def _arguments(
+    name: str, seed: int, positional: int, *keywords: str, same: bool = False, empty: bool = False
+) -> Ask:
+    """With more arguments: other tensors, or x itself once more. Args: empty: the first of each kind is None."""
 
     def ask(client: Client) -> Answer:
         draws = Draws(seed)
         instance, _ = placed(client, name, drawn(draws, 6))
         x = draws.normal(2, 3, 6)
-        rest = [x if same else draws.normal(2, 3, 6) for _ in range(positional)]
+        rest: list[Any] = [x if same else draws.normal(2, 3, 6) for _ in range(positional)]
         named: dict[str, Any] = {word: x if same else draws.normal(2, 3, 6) for word in keywords}
+        if empty:
+            rest, named = [None, *rest[1:]], named | dict.fromkeys(keywords[:1])
         return client.call(instance, x, *rest, single=True, **named)
 
     return ask
@@ -200,6 +204,12 @@ def _of(name: str, seed: int) -> list[Scenario]:
             name,
             "arguments",
             _arguments(name, seed + 9, 1, "memory", same=True),
+        ),
+        Scenario(
+            "arguments of which some are None",
+            name,
+            "arguments",
+            _arguments(name, seed + 16, 2, "mask", "memory", empty=True),
         ),
         Scenario("the gradient", name, "gradients", backward, traits=frozenset({"the backward pass"})),
         with_fixed_inputs(Scenario("train mode", name, "gradients", trained)),
