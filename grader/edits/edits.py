@@ -145,6 +145,7 @@ class Edits:
         rarer: tuple[Change, ...] = (
             self._with_keywords,
             self._limited,
+            self._without_share,
             self._of_arguments,
             self._changes.rarer,
         )
@@ -155,7 +156,7 @@ class Edits:
         soon = (
             (
                 [*first, *conditions, *second, *rest],
-                (unkept, out_of_place, self._left_out.kept, self._made.not_using),
+                (unkept, out_of_place, self._left_out.kept, self._made.not_using, self._bases_exchanged),
             ),
             ([*first, *conditions, *second, *rest], self._slipped),
             (first, (self._given_twice,)),
@@ -300,6 +301,8 @@ class Edits:
         found: dict[int, list[ast.AST]] = {}
 
         def walk(node: ast.AST, inside: bool = False) -> None:
+            if isinstance(node, ast.ClassDef) and len(node.bases) > 1:
+                found.setdefault(node.lineno, []).append(node)
             if isinstance(node, (ast.ClassDef, ast.Import, ast.ImportFrom)):
                 for child in (*node.body, *node.decorator_list) if isinstance(node, ast.ClassDef) else ():
                     walk(child, inside)
@@ -391,6 +394,14 @@ class Edits:
     def _first_alone(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         yield from first_alone(node, self._file)
 
+    def _bases_exchanged(self, node: ast.AST) -> Iterator[str]:
+        """The bases of a class in another order: whose method comes first."""
+        if isinstance(node, ast.ClassDef):
+            yield from (
+                self._file.with_all(list(zip(node.bases, bases, strict=True)))
+                for bases in exchanged(node.bases)
+            )
+
     def _limited(self, node: ast.AST) -> Iterator[ast.AST]:
         """A number that a function is given, but no more, or no less, than another one that it is given."""
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -398,6 +409,13 @@ class Edits:
             others = [ast.Name(one, ast.Load()) for one in numbers if one != node.id]
             for one in others if node.id in numbers else ():
                 yield from (ast.Call(ast.Name(name, ast.Load()), [node, one], []) for name in ("max", "min"))
+
+    def _without_share(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A product with, or a quotient by, what a share that the function is given leaves: `x / (1 - p)`."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+            for name in self._scopes.numbers(node.lineno):
+                rest = ast.BinOp(ast.Constant(1), ast.Sub(), ast.Name(name, ast.Load()))
+                yield ast.BinOp(node.left, node.op, rest)
 
     def _of_arguments(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.Compare):

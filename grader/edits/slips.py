@@ -64,6 +64,8 @@ class Slips:
             yield from self._argument_fixed(node)
             yield from self._another_key(node)
         elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            if isinstance(node, ast.GeneratorExp):  # what can be read once only
+                yield ast.ListComp(node.elt, node.generators)
             yield from _not_copied(node)
             yield from _with_its_variable(node)
         elif isinstance(node, ast.BinOp):

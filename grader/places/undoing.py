@@ -14,7 +14,6 @@ from grader.core.value_trace import Editable
 from grader.edits.changed_part import MANY, only_more_room, size_of_change
 from grader.edits.ending import Ending
 from grader.engine.answers import Answers, Choice
-from grader.engine.naming import BY_CHANCE
 from grader.engine.scenario import Scenario, scenarios_of
 from grader.engine.work_clock import clock
 from grader.worker.absent import without_scripting
@@ -198,8 +197,7 @@ class Undoing:
         """Whether it is right with other random numbers too, if the file draws any itself."""
         if not DRAWING.search(text):
             return True
-        calm = [one for one in asked if not one.traits & BY_CHANCE]
-        return len(self._right(text, calm, all_of_them=True, seed=1)) == len(calm)
+        return len(self._right(text, asked, all_of_them=True, seed=1)) == len(asked)
 
     def _first_right(self, component: str) -> list[Scenario]:
         """The first few scenarios in which a component is right; none if the file has not got it."""

@@ -247,7 +247,7 @@ def dropped(client: Client, asked: Question) -> Answer:
     sums, keys = output.sum(-1) / calm.sum(-1), asked.inputs[1].size(-2)
     return {
         "share of weights dropped": f"{_near(float(gone.double().mean()), asked.dropout, 1 - asked.dropout):g}",
-        "factor of the weights kept": f"{float(kept.mean()):.2f}" if even else "uneven",
+        "factor of the weights kept": f"{float(kept.mean()):.3f}" if even else "uneven",
         "heads dropped as a whole": _yes(bool((gone.all(-1) | ~gone.any(-1)).all())),
         "dropped alike for all queries": _yes(bool((gone == gone[:, :1]).all())),
         "dropped alike for all heads": _yes(bool((gone == gone[:, :, :1]).all())),

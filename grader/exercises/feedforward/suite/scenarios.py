@@ -175,7 +175,7 @@ def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor]) -> Answ
     return {
         "share of hidden numbers dropped": f"{wanted_share:g}",
         "numbers of the output that are 0": "some" if bool((output == 0).any()) else "none",
-        "factor of the hidden numbers kept": f"{float(kept.mean()):.2f}" if even else "uneven",
+        "factor of the hidden numbers kept": f"{float(kept.mean()):.3f}" if even else "uneven",
         "one choice for all": alike_along(ratio.abs() <= 1e-3, ("sentences", "positions", "features")),
     }
 
