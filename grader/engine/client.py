@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from grader.core.submission import Function as Callee
-from grader.core.submission import Instance, Outcome, ParameterInfo, Submission, tensors
+from grader.core.submission import Gradients, Instance, Outcome, ParameterInfo, Submission, tensors
 from grader.engine.layout import Layout
 from grader.engine.projection_names import is_bias_of
 from grader.engine.projections import missing, projections
 from grader.engine.readings import Wanted, are_computed, are_unusual, own_parameters, readings
 from grader.engine.scenario import GRADIENTS
+from grader.engine.slope import said_of_gradients
 
 Pick = Callable[[str, Sequence[Layout]], Layout]
 """Chooses among the readings of a component's parameters, the likeliest first."""
@@ -29,8 +29,6 @@ def likeliest(_component: str, found: Sequence[Layout]) -> Layout:
     return found[0]
 
 
-STEP = 0.01  # of all inputs together, along the gradient, ...
-STEP_ERROR = 0.1  # ... where what is not linear was off by a hundredth at most
 STARTS = "matrices of weights that get a gradient at first"
 
 
@@ -264,8 +262,10 @@ class Client:
         """
         made: dict[int, Tensor] = {}
         grad = () if self.fixed_inputs else grad
+        weights: Mapping[str, ParameterInfo] = {}
         if self.only_fit:
             self.seed()
+            weights = next((one.parameters() for one in self._made if one is callee), weights)
         self.given = max(self.given, len(tensors((args, tuple(kwargs.values())))))
         earlier = self._call_before(callee, args, kwargs, method) if self.calls_before else None
         outcome = callee.call(self.cast(args, made), self.cast(kwargs, made), grad=grad, method=method)
@@ -283,11 +283,8 @@ class Client:
             return {**answer, GRADIENTS: "none"}
         arrived = callee.backward(outcome, [given.to(results[0].dtype), *[None] * (len(results) - 1)])
         if self.only_fit:
-            slope = partial(self._slope, callee, args, kwargs, method, given)
-            return {GRADIENTS: _fits(arrived.inputs, results[0], slope)}
-        for position, gradient in arrived.inputs.items():
-            like = args[position] if isinstance(position, int) else kwargs[position]
-            answer[f"gradient of {position}"] = _or_zero(gradient, like)
+            of = weights, arrived, given, results[0]
+            return {GRADIENTS: self._said_of_gradients(callee, args, kwargs, method, *of)}
         if self.fixed_inputs:
             answer[GRADIENTS] = "some"
         self.gradients = arrived.parameters
@@ -296,30 +293,43 @@ class Client:
             answer |= {f"gradient of {name}": gradient.to(self.dtype) for name, gradient in found.items()}
         return answer
 
-    def _slope(
+    def _said_of_gradients(
         self,
         callee: Callee,
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         method: str,
+        weights: Mapping[str, ParameterInfo],
+        arrived: Gradients,
         cotangent: Tensor,
-        way: Mapping[int | str, Tensor],
-    ) -> tuple[Tensor, float]:
-        """What the same call gives once more, with the same random numbers; and how fast it grows along a way."""
+        first: Tensor,
+    ) -> str:
+        """See `said_of_gradients`. Args: weights: of the callee; arrived: gradients of them, and of arguments."""
+        given: dict[int | str, Any] = dict((*enumerate(args), *kwargs.items()))
+        values: dict[tuple[str, int | str], Tensor] = {("input", i): given[i] for i in arrived.inputs}
+        values |= {("weight", name): info.value for name, info in weights.items() if info.requires_grad}
+        came: dict[tuple[str, int | str], Tensor | None] = {
+            ("input", i): x for i, x in arrived.inputs.items()
+        }
+        came |= {("weight", name): x for name, x in arrived.parameters.items()}
 
-        def again(step: float) -> Tensor:
-            self.seed()
-            moved = [x + step * way[i] if i in way else x for i, x in enumerate(args)]
-            named = {name: x + step * way[name] if name in way else x for name, x in kwargs.items()}
+        def result(moved: Mapping[tuple[str, int | str], Tensor]) -> Tensor | None:
+            for one in (module for module in self._made if module is callee):
+                one.load(
+                    {str(name): self._rounded(x) for (kind, name), x in moved.items() if kind == "weight"}
+                )
+            now = given | {i: x for (kind, i), x in moved.items() if kind == "input"}
             made: dict[int, Tensor] = {}
-            outcome = callee.call(self.cast(moved, made), self.cast(named, made), method=method)
+            positional = self.cast([now[i] for i in range(len(args))], made)
+            self.seed()
+            outcome = callee.call(
+                positional, self.cast({name: now[name] for name in kwargs}, made), method=method
+            )
             callee.release(outcome)
             results = tensors(outcome.value)
-            fits = bool(results) and results[0].shape == cotangent.shape
-            return results[0].double() if fits else torch.full(cotangent.shape, math.nan, dtype=torch.float64)
+            return results[0] if results and results[0].shape == first.shape else None
 
-        apart = again(STEP) - again(-STEP)
-        return again(0.0), float((apart * cotangent.double()).sum()) / (2 * STEP)
+        return said_of_gradients(result, values, came, cotangent, first)
 
     def _call_before(
         self, callee: Callee, args: Sequence[Any], kwargs: Mapping[str, Any], method: str
@@ -349,21 +359,6 @@ class Client:
         for instance in self._made:
             instance.close()
         self._made.clear()
-
-
-def _fits(
-    gradients: Mapping[int | str, Tensor | None],
-    result: Tensor,
-    slope: Callable[[Mapping[int | str, Tensor]], tuple[Tensor, float]],
-) -> str:
-    """Whether a result grows along its gradient as fast as that says. What draws its own random numbers is not seen."""
-    arrived = {position: x.double() for position, x in gradients.items() if x is not None}
-    length = math.sqrt(sum(float(x.square().sum()) for x in arrived.values()))
-    if not 0 < length < math.inf:
-        return "none"
-    again, found = slope({position: x / length for position, x in arrived.items()})
-    fit = not torch.equal(again, result.double()) or abs(found - length) <= STEP_ERROR * length
-    return "those of the output" if fit else "others than those of the output"
 
 
 def _turned(value: Any, done: dict[int, Tensor]) -> Any:

@@ -107,8 +107,9 @@ def with_dropped_gradients(scenario: Scenario) -> Scenario:
     def ask(client: Client) -> Answer:
         return {GRADIENTS: scenario.ask(client)[GRADIENTS]}
 
-    title = f"{scenario.title}, gradients with dropout"
-    return replace(scenario, title=title, ask=Prepared(ask, prepare), traits=frozenset({DROPPED}))
+    title, traits = f"{scenario.title}, gradients with dropout", frozenset({DROPPED})
+    # in doubles, small steps can be told from rounding
+    return replace(scenario, title=title, ask=Prepared(ask, prepare), dtype=torch.float64, traits=traits)
 
 
 def with_fixed_inputs(scenario: Scenario) -> Scenario:
