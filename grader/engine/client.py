@@ -288,10 +288,12 @@ class Client:
         if self.fixed_inputs:
             answer[GRADIENTS] = "some"
         self.gradients = arrived.parameters
-        if id(callee) in self._read:
-            found = self._read[id(callee)](arrived.parameters)
-            answer |= {f"gradient of {name}": gradient.to(self.dtype) for name, gradient in found.items()}
-        return answer
+        return answer | self.own_gradients(callee, arrived.parameters)
+
+    def own_gradients(self, callee: Callee, arrived: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
+        """Gradients of the wanted parameters that were loaded ("gradient of head.weight"), by those of all."""
+        found = self._read[id(callee)](arrived) if id(callee) in self._read else {}
+        return {f"gradient of {name}": gradient.to(self.dtype) for name, gradient in found.items()}
 
     def _said_of_gradients(
         self,

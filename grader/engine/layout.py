@@ -76,6 +76,6 @@ class Layout:
             flat = torch.cat([others[name].detach().flatten().to(dtype) for name in self.shapes])
         for name, where in self.index.items():
             if name in weights:
-                flat.put_(where, weights[name].to(dtype))
+                flat[where.flatten()] = weights[name].to(dtype).flatten()
         parts = flat.split([prod(shape) for shape in self.shapes.values()])
         return {name: p.view(shape) for (name, shape), p in zip(self.shapes.items(), parts, strict=True)}

@@ -257,6 +257,15 @@ def dropped(client: Client, asked: Question) -> Answer:
     }
 
 
+def closed_when_dropped(client: Client, asked: Question) -> Answer:
+    """Whether the weights of closed keys, which the output shows, are 0 with dropout too."""
+    output = fresh(client, asked).get("output")
+    if not isinstance(output, Tensor) or output.shape != asked.inputs[0].shape or asked.shown is None:
+        return {"output": "of another shape"}
+    weights = output.abs().unflatten(-1, (asked.heads, -1)).transpose(1, 2)  # [B, H, T, K]
+    return {"closed keys get a weight": _yes(bool((weights[~asked.shown.expand_as(weights)] > 1e-6).any()))}
+
+
 def _near(share: float, *wanted: float) -> float:
     """The wanted share that this one is a sample of; 0 and 1 are themselves."""
     if share in (0.0, 1.0):

@@ -348,10 +348,11 @@ class ClassMaker:
         query = query / 16
         value = torch.eye(4, dtype=torch.float64).repeat(1, 2).expand(24, 4, 8)
         four = _transparent(self.question((query, key, value), 2))
+        masked = replace(four, mask=draws.mask(24, 1, 4, 4))
         # One key has weight 1: its value comes through scaled, or not at all, whole head by whole head.
         query, key, value = draws.inputs((24,), 4, 1, 8)
         one = _transparent(self.question((query, key, value.abs() + 0.5), 2))
-        four, one = (replace(some, dropout=0.25, training=True) for some in (four, one))
+        four, masked, one = (replace(some, dropout=0.25, training=True) for some in (four, masked, one))
         without = look.as_without_dropout
         off_in_train = _one("train mode with dropout=0.0", "dropout", off, "train mode", see=without)
         return [
@@ -360,6 +361,9 @@ class ClassMaker:
             beside_another(off_in_train, dropout=0.5),
             _one("train mode with dropout=0.25, four keys", "dropout", four, DROPS, see=look.dropped),
             _one("train mode with dropout=0.25, one key", "dropout", one, DROPS, see=look.dropped),
+            _one(
+                "train mode with dropout and a mask", "dropout", masked, DROPS, see=look.closed_when_dropped
+            ),
         ]
 
     def dtypes(self) -> list[Scenario]:

@@ -111,6 +111,16 @@ def numbers(
     return ask
 
 
+def _masks_of_parts(kind: Kind, seed: int, way: Way) -> Ask:
+    """Which masks the parts got, with masks for all of them."""
+
+    def ask(client: Client) -> Answer:
+        answer = numbers(kind, seed, PLAIN, way, forms=masks.every(kind, masks.padding))(client)
+        return {name: said for name, said in answer.items() if "mask" in name}
+
+    return ask
+
+
 def fresh_facts(parameters: Mapping[str, ParameterInfo]) -> dict[str, str]:
     """Return what a learner's class has of its own, when it is new."""
     own = [p.value for p in own_parameters(parameters).values()]
@@ -243,6 +253,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         ),
         one(title("eval mode with dropout=0.5"), "eval", _steady(kind, seed + 22, Way(norm, 0.5))),
         one(title(f"train mode with dropout={RATE}"), "train", dropped(kind, norm, seed + 24), "train mode"),
+        one(title("train mode with dropout and masks"), "masks", _masks_of_parts(kind, seed + 28, dropping)),
         off,
         beside_another(off, dropout=0.5, norm="pre" if norm == "post" else "post"),
     ]

@@ -32,17 +32,19 @@ Ask = Callable[[Client], Answer]
 
 
 def ready(
-    client: Client, draws: Draws, width: int, heads: int, *, loud: float = 1.0
+    client: Client, draws: Draws, width: int, heads: int, *, loud: float = 1.0, training: bool = False
 ) -> tuple[Instance, Layout]:
     """The class inside a `Stepper`, with the judge's weights; biases, which are free, are 0.
 
     Args:
         loud: factor of the query's and the key's weights: large scores.
+        training: in train mode.
     """
     weights = draws.weights({f"{role}.weight": (width, width) for role in ROLES})
     for role in ("q", "k"):
         weights[f"{role}.weight"] = weights[f"{role}.weight"] * loud
     stepper = client.part("Stepper", client.make(NAME, width, heads))
+    stepper.train(training)
     return stepper, client.load_projections(NAME, stepper, width, heads, weights)
 
 
@@ -55,12 +57,13 @@ def _plain(
     loud: float = 1.0,
     zeros: bool = False,
     others: int = 0,
+    training: bool = False,
 ) -> Ask:
     """All steps of x; of `method`, which takes a second batch of `others` sentences if there are any."""
 
     def ask(client: Client) -> Answer:
         draws, (batch, length, width) = Draws(seed), shape
-        stepper, _ = ready(client, draws, width, heads, loud=loud)
+        stepper, _ = ready(client, draws, width, heads, loud=loud, training=training)
         given = [draws.normal(batch, length, width)]
         given = [with_zeros(one) for one in given] if zeros else given
         if others:
@@ -82,7 +85,7 @@ def _growth(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
     return ask
 
 
-def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
+def _gradients(seed: int, shape: tuple[int, int, int], heads: int, *, training: bool = False) -> Ask:
     """Of the last step alone: whether the gradient goes back through the cache is free.
 
     The steps before have nothing in the first half of their columns. So what arrives there, at the weights of keys and
@@ -91,7 +94,7 @@ def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
 
     def ask(client: Client) -> Answer:
         draws, (batch, length, width) = Draws(seed), shape
-        stepper, projections = ready(client, draws, width, heads)
+        stepper, projections = ready(client, draws, width, heads, training=training)
         history, x = draws.normal(batch, length - 1, width), draws.normal(batch, 1, width)
         history[..., : width // 2] = 0.0
         outcome = stepper.call(client.cast((history, x)), grad=(1,), method="last")
@@ -182,6 +185,11 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         beside_another(_one("3 steps of [2, 1, 8]", "memory", _plain(seed + 17, (2, 3, 8), 2)), 12, 3),
         _one("the first step", "gradients", _gradients(seed + 11, (2, 1, 8), 2), "the backward pass"),
         _one("the fourth step", "gradients", _gradients(seed + 12, (2, 4, 8), 2), "the backward pass"),
+        _one("train mode, 5 steps", "steps", _plain(seed + 21, (2, 5, 8), 2, training=True), "train mode"),
+        _one(
+            "train mode, the fourth step", "gradients", _gradients(seed + 22, (2, 4, 8), 2, training=True),
+            "the backward pass",
+        ),
         _one(
             "x and cache by keyword", "keywords", _plain(seed + 13, (2, 3, 8), 2, method="by_keyword"),
             "keyword arguments",

@@ -210,7 +210,7 @@ class Put:
         return {**found, **({"memory of the second batch": again} if isinstance(again, Tensor) else {})}
 
     def gradients(self, client: Client) -> Answer:
-        """Of forward: in the projection, and in both tables."""
+        """Of forward: in the projection, and in both tables. Its bias is free to be there."""
         draws, model, source, target = self.begin(client)
         outcome = model.call(client.cast((source, target)))
         cotangent = draws.normal(*target.shape, self.size.tgt_vocab)
@@ -221,7 +221,8 @@ class Put:
             return {"gradient": "none"}
         arrived = model.backward(outcome, [cotangent.to(outcome.value.dtype)]).parameters
         shapes = {"src": self.size.src_vocab, "tgt": self.size.tgt_vocab}
-        answer: dict[str, Tensor | str] = {}
+        own = client.own_gradients(model, arrived)
+        answer: dict[str, Tensor | str] = {name: x for name, x in own.items() if name.endswith("weight")}
         for side, vocab in shapes.items():
             found = [
                 g
@@ -294,6 +295,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     """All of them, in the order of the tests."""
     plain, wide = Size(), Size(7, 5, 13)
     three = Size(6, 11, 8, 3)
+    trained = Put(seed + 23, training=True)
     single = Put(seed + 3, wide, batch=1, lengths=(1, 1), padded="none")
     lone = ("a batch of one", "a length of one")
     lengths = (Draws(seed).length(), Draws(seed + 1).length())
@@ -339,7 +341,10 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("decode after a batch of the same shape", "memory", anywhere.after_one_alike),
         beside_another(_one("decode, PAD at the end", "memory", Put(seed + 21).decode), pad=1),
         _one("the gradient", "gradients", Put(seed + 12).gradients, "the backward pass"),
+        _one("train mode, the gradient", "gradients", trained.gradients, "the backward pass"),
         _one("train mode", "train", Put(seed + 13, training=True).in_training, "train mode"),
+        _one("train mode, encode", "train", trained.encode, "train mode"),
+        _one("train mode, decode", "train", trained.decode, "train mode"),
     ]
     for method in ("encode", "decode", "forward"):
         put = Put(seed + 14, keyword=True)
