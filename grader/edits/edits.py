@@ -411,7 +411,16 @@ class Edits:
                 yield from (ast.Call(ast.Name(name, ast.Load()), [node, one], []) for name in ("max", "min"))
 
     def _without_share(self, node: ast.AST) -> Iterator[ast.AST]:
-        """A product with, or a quotient by, what a share that the function is given leaves: `x / (1 - p)`."""
+        """A product with, or a quotient by, what a share that the function is given leaves: `x / (1 - p)`; what goes
+        backward, divided by a local."""
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "backward"
+        ):
+            for name in self._scopes.names(node.lineno)[:MOST_NAMES]:
+                share = ast.BinOp(node.func.value, ast.Div(), ast.Name(name, ast.Load()))
+                yield ast.Call(ast.Attribute(share, "backward", ast.Load()), node.args, node.keywords)
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
             for name in self._scopes.numbers(node.lineno):
                 rest = ast.BinOp(ast.Constant(1), ast.Sub(), ast.Name(name, ast.Load()))

@@ -13,6 +13,7 @@ from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
 from grader.edits.syntax import (
     LAZY,
+    LISTING,
     PATHS,
     TRAINING,
     called,
@@ -256,7 +257,7 @@ class Slips:
             bounds = [one for one in node.args if one is not of] + [word.value for word in node.keywords]
             if of is not None and len(bounds) == 1:
                 yield ast.BinOp(of, ast.Add(), bounds[0])
-        if called(node.func) in LAZY:  # what can be read once only
+        if called(node.func) in (*LAZY, *LISTING):  # what can be read once only
             yield ast.Call(ast.Name("list", ast.Load()), [node], [])
         if called(node.func) == "arange":  # offsets of groups
             sizes = (one for one in self._scopes.given(node.lineno) if one != "self")

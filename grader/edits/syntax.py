@@ -11,6 +11,16 @@ from grader.edits.parsed import nodes_of
 LAZY = (
     "accumulate", "chain", "enumerate", "filter", "filterfalse", "islice", "map", "reversed", "starmap", "zip"
 )  # fmt: skip
+LISTING = (
+    "parameters",
+    "named_parameters",
+    "buffers",
+    "named_buffers",
+    "modules",
+    "named_modules",
+    "children",
+)
+"""Methods of a module that give an iterator."""
 PATHS = {"self", "torch", "nn", "F", "math", "np"}
 TRAINING = ast.Attribute(ast.Name("self", ast.Load()), "training", ast.Load())
 

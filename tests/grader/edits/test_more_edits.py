@@ -722,6 +722,10 @@ LATE = [
     ("x /= math.sqrt(y)", "x /= math.sqrt(max(y, z))"),
     ("x = y + 1", "x = min(y, z) + 1"),
     ("x = (x.sum() > 0).sum()", "x = (y != z).sum()"),
+    ("x.sum().backward()", "(x.sum() / y).backward()"),
+    ("x = y.parameters()", "x = list(y.parameters())"),
+    ("x = (one for one in y)", "x = [one for one in y]"),
+    ("x = y / z.mean()", "x = y / (1 - y)"),
 ]
 
 
