@@ -285,6 +285,9 @@ class Client:
         if self.only_fit:
             of = weights, arrived, given, results[0]
             return {GRADIENTS: self._said_of_gradients(callee, args, kwargs, method, *of)}
+        for position, gradient in arrived.inputs.items():
+            like = args[position] if isinstance(position, int) else kwargs[position]
+            answer[f"gradient of {position}"] = _or_zero(gradient, like)
         if self.fixed_inputs:
             answer[GRADIENTS] = "some"
         self.gradients = arrived.parameters
