@@ -276,10 +276,14 @@ def _scores(shown: Weights) -> Named | None:
             formula=FORMULA,
             hint="What do you divide by, and what is its value?",
         )
+    share = 100 * (1 - rest)
+    explained = (
+        f"only {share:.0f} %" if share < 99.5 else "more than 99 %, but not all,"
+    )  # "only 100 %" would be a contradiction
     return Named(
         "scores-not-the-dot-products",
         "The weights of each query sum to 1, but they are not the softmax of Q K^T with any factor: Q K^T explains "
-        f"only {100 * (1 - rest):.0f} % of their variation between keys.",
+        f"{explained} of their variation between keys.",
         formula=FORMULA,
         hint="Compute one score by hand and compare.",
     )
