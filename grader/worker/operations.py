@@ -36,6 +36,7 @@ class Operations:
         self._device = device
         self._namespace: dict[str, Any] = {}
         self._instances: dict[int, nn.Module] = {}
+        self._shapes: dict[int, dict[str, torch.Size]] = {}  # of parameters, as the judge was told
         self._graphs: dict[int, calls.Graph] = {}
         self._made = 0
         self._found: list[Tensor] = []
@@ -88,6 +89,7 @@ class Operations:
         for number in request.get("drop", ()):
             self._graphs.pop(number, None)
             self._instances.pop(number, None)
+            self._shapes.pop(number, None)
         if "seed" in request:
             calls.seed(request["seed"], self._device)
         recorded = request["op"] in ("construct", "call")
@@ -129,6 +131,8 @@ class Operations:
         entries = module.named_parameters() if request["which"] == "parameters" else module.named_buffers()
         named = dict(calls.dense(entries))
         _check_names(module, named)
+        if request["which"] == "parameters":
+            self._shapes[request["instance"]] = {name: value.shape for name, value in named.items()}
         return {
             "values": packer.pack_named(named),
             "entries": [[name, value.requires_grad, value.device.type] for name, value in named.items()],
@@ -189,6 +193,7 @@ class Operations:
             )
         module = self._instances.get(request.get("instance", 0))
         inputs, parameters = calls.backward(graph, self._unpack(request["cotangents"]), module)
+        _check_shapes(parameters, self._shapes.get(request.get("instance", 0), {}))
         return {
             "inputs": [[name, packer.pack(gradient)] for name, gradient in inputs.items()],
             "parameters": packer.pack_named(parameters),
@@ -226,4 +231,15 @@ def _check_names(module: nn.Module, named: dict[str, Tensor]) -> None:
         if taken is not None:
             raise FailureError(
                 "protocol", f"'{taken}' begins with judge_, as the names of the grader's own do."
+            )
+
+
+def _check_shapes(gradients: dict[str, Tensor | None], shapes: dict[str, torch.Size]) -> None:
+    """Raise FailureError if a parameter no longer has the shape that it was listed with."""
+    for name, gradient in gradients.items():
+        before = shapes.get(name)
+        if gradient is not None and before is not None and gradient.shape != before:
+            raise FailureError(
+                "protocol",
+                f"your code changed the shape of the parameter '{name}' from {list(before)} to {list(gradient.shape)}",
             )

@@ -16,6 +16,7 @@ from .frames import MAX_BODY, FrameError
 
 MAX_DEPTH = 16  # of containers in containers
 MAX_PARTS = 4_000  # values in one value
+MAX_DIMENSIONS = 16  # of a tensor
 MOST_EMPTY = 2**20  # rows, columns and so on of a tensor without numbers
 ALIGNMENT = 64  # bytes; each tensor of a frame starts at a multiple of it
 DTYPES = {
@@ -111,6 +112,8 @@ def _odd_tensor(tensor: Tensor) -> str | None:
         return "meta tensor, which has no values"
     if tensor.dtype not in NAMES:
         return f"tensor of {str(tensor.dtype).removeprefix('torch.')}"
+    if tensor.dim() > MAX_DIMENSIONS:
+        return f"tensor of {tensor.dim()} dimensions, where {MAX_DIMENSIONS} are the most"
     return None
 
 
@@ -316,7 +319,7 @@ def unpack_named(packed: Any, found: list[Tensor]) -> dict[str, Tensor | None]:
 
 
 def _is_shape(shape: Any) -> bool:
-    if type(shape) is not list or len(shape) > 16:
+    if type(shape) is not list or len(shape) > MAX_DIMENSIONS:
         return False
     for n in shape:  # noqa: SIM110 - `all` costs three times as much, for each tensor of each frame
         if type(n) is not int or not 0 <= n < 2**40:

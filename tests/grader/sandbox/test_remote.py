@@ -89,6 +89,7 @@ def odd(x):
     class Lying(torch.Tensor): pass
     return [x.to_sparse(), x.to("meta"), x.as_subclass(Lying), object(), 2**70, 1j, {3.5: 1}, b"x",
             torch.nn.Parameter(x), x.expand(2, 2), x.t() if x.dim() == 2 else x]
+def deep(x): return [x.new_zeros([1] * 16), x.new_zeros([1] * 17), x.new_zeros([1] * 60)]
 def huge(x): return torch.zeros(1).expand(2**40)
 def long(x): return "x" * 100_000
 def many(x): return [0] * 100_000
@@ -123,6 +124,9 @@ def test_a_submission_with_habits_does_not_break_its_worker(server: ForkServer) 
             Opaque("bytes"),
         ]
         assert [value.tolist() for value in odd[8:]] == [[1.0, 2.0], [[1.0, 2.0]] * 2, [1.0, 2.0]]
+        deep = submission.function("deep").call([x]).value
+        assert deep[0].dim() == 16
+        assert deep[1:] == [Opaque(f"tensor of {n} dimensions, where 16 are the most") for n in (17, 60)]
         for name, words in (("huge", "MB of tensors"), ("long", "header"), ("many", "parts")):
             with pytest.raises(SubmissionError, match=words) as caught:
                 submission.function(name).call([x])
@@ -315,6 +319,30 @@ def test_an_instance_has_parameters_buffers_and_a_mode(worker: Worker) -> None:
     assert part.buffers()["seen"].value.item() == 2
     part.to(torch.float64)
     assert part.call([x.double()]).value.dtype == torch.float64
+
+
+ALIAS = """
+import torch
+
+class Alias(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        result = x * self.w
+        self.w.data = result.detach()
+        return result
+"""
+
+
+def test_a_parameter_that_gets_another_shape_is_a_failure_of_that_call(worker: Worker) -> None:
+    part, x = load(worker, ALIAS).construct("Alias", []), torch.ones(3, 2)
+    part.parameters()
+    with pytest.raises(SubmissionError, match=r"the parameter 'w' from \[2\] to \[3, 2\]") as caught:
+        part.backward(part.call([x], grad=[0]), [x])
+    assert (caught.value.kind, caught.value.fatal) == ("protocol", False)
+    assert part.call([x]).value.tolist() == x.tolist()
 
 
 def test_graphs_that_nobody_asks_for_are_dropped(worker: Worker) -> None:
