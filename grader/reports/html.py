@@ -11,7 +11,7 @@ import click
 
 from grader.catalog import CATEGORIES, get_exercises
 from grader.core.failures import Matrices, Named
-from grader.core.results import Grade, Result
+from grader.core.results import Grade, Result, for_log
 from grader.core.spots import Spot
 from grader.learner.grading import failed_component
 from grader.reports.for_learners import for_learners
@@ -35,7 +35,7 @@ class HtmlReport:
 
     def close(self, grades: Sequence[Grade]) -> None:
         """Print the document."""
-        click.echo(page(grades))
+        click.echo(for_log(page(grades)))
 
 
 def page(grades: Sequence[Grade]) -> str:

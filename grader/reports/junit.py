@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import click
 
-from grader.core.results import Grade, Result, clean
+from grader.core.results import Grade, Result, clean, for_log
 from grader.reports.places import plain
 
 OUTCOMES = {"failed": "failure", "error": "error", "skipped": "skipped"}
@@ -69,4 +69,5 @@ class JunitReport:
         for grade in grades:
             _suite(root, grade)
         ET.indent(root)
-        click.echo('<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode"))
+        text = ET.tostring(root, encoding="unicode")
+        click.echo('<?xml version="1.0" encoding="utf-8"?>\n' + for_log(text))

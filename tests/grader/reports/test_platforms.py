@@ -200,7 +200,7 @@ def test_a_command_in_a_message_reaches_classroom_broken(capsys: pytest.CaptureF
     assert test["message"].endswith("x\n: :add-mask::a\n  ## [error]b")
 
 
-@pytest.mark.parametrize("name", ["terminal", "markdown"])
+@pytest.mark.parametrize("name", ["terminal", "markdown", "junit", "html"])
 def test_a_page_that_is_printed_into_a_log_commands_nothing(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +210,8 @@ def test_a_page_that_is_printed_into_a_log_commands_nothing(
     shown = report(name, hostile, capsys=capsys)
     assert "add-mask" in shown
     assert not re.search(r"^\s*::|##\[", shown, re.MULTILINE)
+    if name == "junit":
+        ET.fromstring(shown)
 
 
 def test_a_full_disk_is_a_sentence_and_leaves_the_old_report(
