@@ -191,10 +191,10 @@ class Session:
             while list(self.watched) == watched:
                 if self._pressed(self.keys.read(TICK_S)):
                     return False
-                gone = next((file.parent for file, home in homes if not home.is_dir()), None)
-                if watcher.ended or gone is not None:
-                    gone = gone or self.file.parent
-                    raise ZooError(f"Cannot watch '{gone}' any longer. {watcher.ended}".rstrip())
+                gone = [file.parent for file, home in homes if not home.is_dir()]
+                if watcher.ended or gone:  # the watcher does not say which folder it is about
+                    names = dict.fromkeys(f"'{one}'" for one in gone or [file.parent for file in watched])
+                    raise ZooError(f"Cannot watch {' and '.join(names)} any longer. {watcher.ended}".rstrip())
                 if watcher.changed.is_set():
                     watcher.changed.clear()
                     self._changed()

@@ -10,6 +10,7 @@ from pathlib import Path
 from grader.run.run import read_bounded
 
 REST_S = 0.15  # a file that has not changed for so long is written
+LOOK_S = 1.0  # between two looks where the file system tells nothing
 PATIENCE_S = 3.0  # a file that is written to all the time is taken as it is
 
 
@@ -41,25 +42,31 @@ class Watcher:
         self._thread.join(timeout=2)
 
     def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._note()
+            except OSError as error:
+                self.ended = str(error) or type(error).__name__
+                return
+            except RuntimeError:
+                # watchfiles gives up at any name that is not UTF-8. If it does so each time, this looks each second.
+                self.changed.set()
+                self._stop.wait(LOOK_S)
+
+    def _note(self) -> None:
         from watchfiles import watch
 
-        try:
-            for _ in watch(
-                *self._folders,
-                watch_filter=None,
-                debounce=200,
-                step=50,
-                rust_timeout=1000,
-                yield_on_timeout=True,  # some file systems tell nothing: then a look each second
-                stop_event=self._stop,
-                recursive=False,
-            ):
-                self.changed.set()
-        except (
-            OSError,
-            RuntimeError,
-        ) as error:  # RuntimeError is how watchfiles hands on what the system refused
-            self.ended = str(error) or type(error).__name__
+        for _ in watch(
+            *self._folders,
+            watch_filter=None,
+            debounce=200,
+            step=50,
+            rust_timeout=int(1000 * LOOK_S),
+            yield_on_timeout=True,
+            stop_event=self._stop,
+            recursive=False,
+        ):
+            self.changed.set()
 
 
 def folders_of(file: Path) -> list[Path]:

@@ -22,6 +22,7 @@ from grader.learner.record import FILE_NAME, Entry, read, update
 from tests import solution_file, template_file
 from tests.grader.learner.terminal import START, Terminal
 from tests.zoo.cli.conftest import ROOT
+from zoo.core.errors import ZooError
 
 SOLUTION = solution_file("feedforward").read_text(encoding="utf-8")
 TEMPLATE = template_file("feedforward").read_text(encoding="utf-8")
@@ -170,6 +171,43 @@ def test_a_watcher_notes_a_new_file_a_renamed_one_and_one_that_goes(tmp_path: Pa
             change()
             assert watcher.changed.wait(20)
     assert watcher.ended == ""
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="file names are UTF-8 there")
+def test_a_name_that_is_not_utf_8_does_not_end_a_watcher(tmp_path: Path) -> None:
+    with watching.Watcher([tmp_path]) as watcher:
+        assert watcher.changed.wait(20)  # it has started
+        (tmp_path / os.fsdecode(b"caf\xe9.txt")).touch()
+        for _ in range(4):  # also when it has ended inside of watchfiles
+            watcher.changed.clear()
+            assert watcher.changed.wait(5)
+    assert watcher.ended == ""
+
+
+def test_of_several_folders_none_is_singled_out_when_watching_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [tmp_path / name / "masks.py" for name in ("a", "b")]
+    for file in files:
+        file.parent.mkdir()
+        file.touch()
+
+    class Ended(watching.Watcher):
+        def _run(self) -> None:
+            self.ended = "Too many open files"
+
+    monkeypatch.setattr(watching, "Watcher", Ended)
+    monkeypatch.setattr(Session, "_start", lambda _: None)
+
+    def said() -> str:
+        with pytest.raises(ZooError) as caught:
+            Session(dict.fromkeys(files, get_exercise("masks")), Keys(), quick=True).run()
+        return str(caught.value)
+
+    a, b = (file.parent for file in files)
+    assert said() == f"Cannot watch '{a}' and '{b}' any longer. Too many open files"
+    shutil.rmtree(b)
+    assert said() == f"Cannot watch '{b}' any longer. Too many open files"
 
 
 def test_a_file_is_read_when_it_is_written_to_its_end(tmp_path: Path) -> None:
