@@ -20,6 +20,7 @@ from grader.cli.keys import GONE, Keys
 from grader.cli.options import exercise_option
 from grader.cli.reset import show_reset
 from grader.cli.solution import show_solution
+from grader.core.results import clean
 from grader.learner import record, watching
 from grader.learner.files import is_file
 from grader.learner.folder import Folder, folder_of, need_folder
@@ -95,7 +96,7 @@ def watch(files: tuple[Path, ...], exercise: str | None, quick: bool, web: bool,
     watched = {file: get_exercise(exercise) if exercise else exercise_for(file) for file in files}
     for file in watched:
         if not is_file(file):
-            raise ZooError(f"Cannot watch '{file}': it is not a regular file.")
+            raise ZooError(f"Cannot watch '{_shown(file)}': it is not a regular file.")
     with contextlib.ExitStack() as stack:
         keys = stack.enter_context(Keys())
         for file, graded_as in watched.items():
@@ -104,6 +105,11 @@ def watch(files: tuple[Path, ...], exercise: str | None, quick: bool, web: bool,
         if site is not None:
             _announce(site, [*watched], open_browser)
         Session(watched, keys, quick, site).run()
+
+
+def _shown(path: Path) -> str:
+    """The path, safe to print, on one line."""
+    return " ".join(clean(str(path)).splitlines())
 
 
 def _site() -> Site:
@@ -133,10 +139,11 @@ def begin_progress(file: Path, exercise: Exercise) -> None:
     path = folder.path / record.FILE_NAME
     try:
         if record.begin(folder.path):
-            click.echo(wrapped(f"Created {path} to save your progress."))
+            click.echo(wrapped(f"Created {_shown(path)} to save your progress."))
         else:
             click.echo(
-                wrapped(f"{path} is not a progress file of zoo, so your progress is not saved."), err=True
+                wrapped(f"{_shown(path)} is not a progress file of zoo, so your progress is not saved."),
+                err=True,
             )
     except ZooError as error:
         click.echo(wrapped(f"Your progress is not saved. {error}"), err=True)
@@ -193,7 +200,9 @@ class Session:
                     return False
                 gone = [file.parent for file, home in homes if not home.is_dir()]
                 if watcher.ended or gone:  # the watcher does not say which folder it is about
-                    names = dict.fromkeys(f"'{one}'" for one in gone or [file.parent for file in watched])
+                    names = dict.fromkeys(
+                        f"'{_shown(one)}'" for one in gone or [file.parent for file in watched]
+                    )
                     raise ZooError(f"Cannot watch {' and '.join(names)} any longer. {watcher.ended}".rstrip())
                 if watcher.changed.is_set():
                     watcher.changed.clear()
@@ -214,7 +223,7 @@ class Session:
                 self._give_up()
             self._enqueue(file, content)
             if content is None:
-                self._print(f"{file} was removed. It will be graded when it is back.")
+                self._print(f"{_shown(file)} was removed. It will be graded when it is back.")
         self._start()
 
     def _enqueue(self, file: Path, content: bytes | None) -> None:
@@ -232,7 +241,7 @@ class Session:
             return
         self.file = self.queue.pop(0)
         self.exercise = self.watched[self.file]
-        self._print(bold(f"\n{'-' * 16} {self.file} {'-' * 16}"))
+        self._print(bold(f"\n{'-' * 16} {_shown(self.file)} {'-' * 16}"))
         arguments = ["grade", *self._exercise(), *(["--quick"] if self.quick else [])]
         if self.site is not None:
             arguments += ["--format", "html", "-o", str(self.site.page_of(self.file))]
@@ -257,7 +266,7 @@ class Session:
         if self.queue:
             self._start()
             return
-        names = str(self.file) if len(self.watched) == 1 else f"{len(self.watched)} files"
+        names = _shown(self.file) if len(self.watched) == 1 else f"{len(self.watched)} files"
         self._print(dim(f"Waiting for changes to {names}.") + self._keys())
 
     def _give_up(self) -> None:
@@ -297,13 +306,13 @@ class Session:
             self._next()
         elif key == "r" and self.file.name != self.exercise.file:
             self._print(
-                f"Only {self.exercise.file} is replaced with a fresh copy; {self.file} has another name."
+                f"Only {self.exercise.file} is replaced with a fresh copy; {_shown(self.file)} has another name."
             )
         elif key == "r" and sure:
             show_reset(self.folder, self.exercise)
         elif key == "r":
             self.sure = True
-            self._print(f"Press r again to replace {self.file} with a fresh copy (yours is renamed).")
+            self._print(f"Press r again to replace {_shown(self.file)} with a fresh copy (yours is renamed).")
         elif not key.isspace():
             self._print(self._keys().strip())
 

@@ -146,6 +146,28 @@ def test_of_several_files_those_that_were_saved_are_graded_in_turn(
     assert (session.grade, session.queue) == (None, [])
 
 
+def test_names_are_printed_on_one_line_without_control_characters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("grader.cli.watch.wrapped", str)
+    monkeypatch.setattr("grader.cli.watch.started", lambda _: subprocess.Popen(["true"]))
+    file = tmp_path / "a\u202eb\n\x1b[31mc\u2028d" / "masks.py"
+    file.parent.mkdir()
+    file.touch()
+    begin_progress(file, get_exercise("masks"))
+    session = Session({file: get_exercise("masks")}, Keys(), quick=True)
+    session._changed()
+    assert session.grade is not None
+    session.grade.wait(timeout=60)
+    session._finished()
+    session._do("r", False)
+    file.unlink()
+    session._changed()
+    lines = [line for line in capsys.readouterr().out.split("\n") if line]
+    assert len(lines) == 5
+    assert all("/ab [31mc d/" in line for line in lines)
+
+
 def test_watching_goes_on_where_no_progress_file_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
