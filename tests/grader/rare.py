@@ -1,7 +1,7 @@
 """Mistakes that few inputs show: one change each to the solution.
 
 A limit that is built in, a number of the first row that is used for all, dropout that is one and the same along some
-axis, a setting of torch that is changed for good.
+axis, a setting of torch that is changed for good, what is wrong in train mode alone.
 """
 
 from __future__ import annotations
@@ -238,9 +238,70 @@ SETTINGS: Mapping[str, Changes] = {
     },
 }
 
+_TRAINED = "self.training and self.dropout.p"
+_HOOKED = "[one.register_hook(torch.zeros_like) for one in self.sublayer.parameters()]"
+TRAIN_MODE: Mapping[str, Changes] = {
+    "attention": {
+        "no mask beside dropout": (
+            "attention_weights(q, k, mask)",
+            f"attention_weights(q, k, None if {_TRAINED} else mask)",
+        ),
+        "no gradient through weights that are dropped": (
+            "self.dropout(weights) @ v",
+            f"self.dropout(weights.detach() if {_TRAINED} else weights) @ v",
+        ),
+    },
+    "feedforward": {
+        "no gradient of weights beside dropout": (
+            "output: Tensor = self.down(hidden)",
+            "output = hidden @ self.down.weight.data.T + self.down.bias.data\n"
+            f"        output = output if {_TRAINED} else self.down(hidden)",
+        ),
+    },
+    "norm": {
+        "no gradient of the sublayer's weights beside dropout": (
+            "output: Tensor = x + self.dropout(self.sublayer(self.norm(x)",
+            f"{_HOOKED} if {_TRAINED} else []\n        output = x + self.dropout(self.sublayer(self.norm(x)",
+        ),
+        "no arguments that are None": (
+            "self.sublayer(x, *args, **kwargs)",
+            "self.sublayer(x, *(one for one in args if one is not None), **kwargs)",
+        ),
+    },
+    "decoder": {
+        "no masks beside dropout": (
+            "x = self.norm1(x + self.dropout(self.self_attention(x, x, x, tgt_mask)))",
+            f"tgt_mask = None if {_TRAINED} else tgt_mask\n"
+            "            x = self.norm1(x + self.dropout(self.self_attention(x, x, x, tgt_mask)))",
+        ),
+        "no gradient of memory beside dropout": (
+            "x = self.norm2(x + self.dropout(self.cross_attention(x, memory, memory, src_mask)))",
+            f"memory = memory.detach() if {_TRAINED} else memory\n"
+            "            x = self.norm2(x + self.dropout(self.cross_attention(x, memory, memory, src_mask)))",
+        ),
+    },
+    "transformer": {
+        "no gradient of the last layer": (
+            "logits: Tensor = self.output(",
+            "self.output.requires_grad_(False)\n        logits: Tensor = self.output(",
+        ),
+    },
+    "kv_cache": {
+        "no gradient in train mode": (
+            "return self.out_proj(merged), (k, v)",
+            "return self.out_proj(merged.detach() if self.training else merged), (k, v)",
+        ),
+        "dropout in train mode": (
+            "return self.out_proj(merged), (k, v)",
+            "merged = torch.nn.functional.dropout(merged, 0.3, self.training)\n"
+            "        return self.out_proj(merged), (k, v)",
+        ),
+    },
+}
+
 CASES = [
     (name, what, *change)
-    for table in (SIZES, SETTINGS)
+    for table in (SIZES, SETTINGS, TRAIN_MODE)
     for name, changes in table.items()
     for what, change in changes.items()
 ]
