@@ -439,12 +439,17 @@ class Gradebook:
             f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(values))})", tuple(values.values())
         )
 
-    def find_student(self, text: str) -> Row:
+    def find_student(self, text: str, masks: Mapping[int, str] | None = None) -> Row:
         """The student with this key, email, id, or part of a name.
+
+        Args:
+            text: what to look for.
+            masks: other names by the number of the student: also looked for, and the only ones in an error's text.
 
         Raises:
             ZooError: there is none, or there are several.
         """
+        masks = masks or {}
         wanted = text.casefold()
         rows = self.all("SELECT * FROM students ORDER BY key")
         exact = [
@@ -452,6 +457,7 @@ class Gradebook:
             for row in rows
             if wanted in (row["key"].casefold(), row["email"].casefold(), row["name"].casefold())
             or wanted in (str(one).casefold() for one in json.loads(row["ids"]).values())
+            or wanted == masks.get(row["id"], "").casefold()
         ]
         near = exact or [
             row for row in rows if wanted in row["name"].casefold() or wanted in row["key"].casefold()
@@ -459,11 +465,13 @@ class Gradebook:
         if len(near) == 1:
             return near[0]
         if not near:
-            labels = {(row["name"] or row["key"]).casefold(): row["name"] or row["key"] for row in rows}
+            known = [masks.get(row["id"]) or row["name"] or row["key"] for row in rows]
+            labels = {one.casefold(): one for one in known}
             nearest = [labels[one] for one in difflib.get_close_matches(wanted, labels, cutoff=0.0)]
             advice = f" The nearest names are {', '.join(nearest)}." if nearest else ""
-            raise ZooError(
-                f"No student is called '{text}'.{advice} `zoo class export grades` lists all students."
-            )
-        listed = ", ".join(row["key"] for row in near[:5]) + (", ..." if len(near) > 5 else "")
+            listing = f"zoo class export grades{' --anonymous' * bool(masks)}"
+            raise ZooError(f"No student is called '{text}'.{advice} `{listing}` lists all students.")
+        # Sorted, since the order of the real keys would give masked students away.
+        keys = sorted(masks.get(row["id"]) or row["key"] for row in near)
+        listed = ", ".join(keys[:5]) + (", ..." if len(keys) > 5 else "")
         raise ZooError(f"'{text}' can mean {len(near)} students: {listed}. Name one of these.")

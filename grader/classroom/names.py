@@ -26,6 +26,7 @@ class Names:
 
     def __init__(self, book: Gradebook, *, anonymous: bool = False) -> None:
         self.anonymous = anonymous
+        self._book = book
         real = {row["id"]: _person(row) for row in book.all("SELECT * FROM students ORDER BY key")}
         self.people = {number: _masked(book, one) for number, one in real.items()} if anonymous else real
         if anonymous:
@@ -35,6 +36,15 @@ class Names:
 
     def __getitem__(self, student: int) -> Person:
         return self.people[student]
+
+    def find(self, text: str) -> int:
+        """The number of the student with this key, email, id, or part of a name, masked or not.
+
+        Raises:
+            ZooError: there is none, or there are several.
+        """
+        masks = {number: one.key for number, one in self.people.items()} if self.anonymous else None
+        return int(self._book.find_student(text, masks)["id"])
 
     def label(self, student: int) -> str:
         """The name, with the key where several are called so; the key of a student without a name."""

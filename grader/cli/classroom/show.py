@@ -24,7 +24,8 @@ from zoo.cli.text import bold, print_json, wrapped
 def show(student: str, anonymous: bool, path: Path, as_json: bool) -> None:
     """Show attempts and points of one STUDENT.
 
-    STUDENT is a key, an email, an id, or part of a name.
+    STUDENT is a key, an email, an id, or part of a name. With --anonymous, the names that replace the students' own
+    are also accepted.
 
     \b
     Example:
@@ -35,8 +36,8 @@ def show(student: str, anonymous: bool, path: Path, as_json: bool) -> None:
     from grader.classroom.overview import STATES, describe_student
 
     with Gradebook(path) as book:
-        number = book.find_student(student)["id"]
-        found = describe_student(book, number, Names(book, anonymous=anonymous))
+        names = Names(book, anonymous=anonymous)
+        found = describe_student(book, names.find(student), names)
     if as_json:
         print_json(found)
         return

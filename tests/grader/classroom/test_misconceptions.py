@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,25 @@ def test_students_with_one_name_are_told_apart(zoo: Zoo, book: Gradebook, tmp_pa
     done = zoo("class", "show", "Kafi")
     said = " ".join(done.stderr.split())
     assert (done.exit_code, "The nearest names are Kofi Okafor, c." in said) == (2, True), said
+
+
+def test_a_student_is_found_by_the_name_of_the_anonymous_exports(
+    zoo: Zoo, book: Gradebook, tmp_path: Path
+) -> None:
+    enter(book, put(tmp_path / "in", {f"{name}/masks.py": name for name in "ab"}))
+    book.execute("UPDATE students SET name = 'Kofi Okafor'")
+    masks = [one.key for one in Names(book, anonymous=True).people.values()]
+    book.close()
+    for wanted, expected in (("nobody", "nearest names are"), ("Okafor", "can mean 2 students:")):
+        done = zoo("class", "show", "--anonymous", wanted)
+        said = " ".join(done.stderr.split())
+        assert done.exit_code == 2
+        assert expected in said
+        assert all(one in said for one in masks)
+        assert not re.search("Kofi|name:", said), said
+    for one in masks:
+        assert zoo("class", "show", "--anonymous", one).stdout.startswith(one)
+        assert zoo("class", "show", one).exit_code == 2
 
 
 def test_on_the_command_line(zoo: Zoo, book: Gradebook, tmp_path: Path) -> None:
