@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
@@ -60,8 +61,9 @@ class Names:
     def hide(self, text: str) -> str:
         """A text that a student or an instructor wrote, without the names, ids and emails that the gradebook knows.
 
-        Names that are written in another way are not found.
+        Names that are written in another way are not found. The text comes back in NFC where names are hidden.
         """
+        text = _composed(text) if self._hidden else text
         for pattern, masks in self._hidden:
             text = pattern.sub(partial(_masked_word, masks), text)
         return text
@@ -88,6 +90,11 @@ def _masked(book: Gradebook, person: Person) -> Person:
     return Person(name, name, "", "", {}, person.in_roster)
 
 
+def _composed(text: str) -> str:
+    """A text in NFC: macOS writes a letter and its accent as two characters (NFD), other systems as one."""
+    return unicodedata.normalize("NFC", text)
+
+
 def _masked_word(masks: Mapping[str, str], match: re.Match[str]) -> str:
     return masks[match[0].casefold()]
 
@@ -102,13 +109,13 @@ def _hidden(
     for number, person in real.items():
         mask = masked[number].key
         known = {person.name, person.key, person.key.partition(":")[2], person.email, *person.ids.values()}
-        for one in known | {person.email.partition("@")[0]}:
+        for one in map(_composed, known | {person.email.partition("@")[0]}):
             if len(one) >= _SHORTEST and not (one.isdigit() and len(one) < _SHORTEST_NUMBER):
                 whole.setdefault(one.casefold(), mask)
-        for one in person.name.split():
+        for one in _composed(person.name).split():
             if len(one) >= _SHORTEST:
                 parts.setdefault(one.casefold(), mask)
-                spelled |= {one, one.upper()}
+                spelled |= {one, _composed(one.upper())}
     found = []
     for words, names, flags in ((whole, whole, re.IGNORECASE), (spelled, parts, re.RegexFlag(0))):
         if words:

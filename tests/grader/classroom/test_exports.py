@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -13,6 +15,7 @@ from grader.classroom import finals
 from grader.classroom.export_cells import Choice, safe, write_table
 from grader.classroom.exports import FORMATS
 from grader.classroom.gradebook import Gradebook
+from grader.classroom.names import Names
 from tests.grader.classroom.conftest import REPORTS, Zoo, enter, fill, put
 from zoo.core.errors import ZooError
 
@@ -164,6 +167,17 @@ def test_without_names(graded: Gradebook, form: str) -> None:
     assert "student-" in text
     for name in ("Anna", "anna", "a@x", "b@x", "S12", "teacher"):
         assert name not in text
+
+
+@pytest.mark.parametrize(("known", "written"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_a_name_in_another_unicode_form_is_hidden(graded: Gradebook, known: str, written: str) -> None:
+    name = "Böb Ødegård"
+    graded.execute("UPDATE students SET name = ? WHERE key = 'b@x'", (normalize(known, name),))
+    hide = Names(graded, anonymous=True).hide
+    for text in (f"# by {name}!", "print('böb ødegård')", "# Ødegård's own", "# ØDEGÅRD"):
+        hidden = normalize("NFC", hide(normalize(written, text)))
+        assert "student-" in hidden
+        assert not re.search("öb|gård", hidden, re.IGNORECASE), hidden
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+x", "-x", "@x", "\t=1", "-1+cmd|' /C calc'!A0"])
