@@ -95,8 +95,13 @@ def _composed(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def _folded(text: str) -> str:
+    """A text without case, where patterns that ignore it also take `İ` and `ı` for an i."""
+    return _composed(text.casefold().replace("i\u0307", "i").replace("ı", "i"))
+
+
 def _masked_word(masks: Mapping[str, str], match: re.Match[str]) -> str:
-    return masks[match[0].casefold()]
+    return masks[_folded(match[0])]
 
 
 def _hidden(
@@ -111,10 +116,10 @@ def _hidden(
         known = {person.name, person.key, person.key.partition(":")[2], person.email, *person.ids.values()}
         for one in map(_composed, known | {person.email.partition("@")[0]}):
             if len(one) >= _SHORTEST and not (one.isdigit() and len(one) < _SHORTEST_NUMBER):
-                whole.setdefault(one.casefold(), mask)
+                whole.setdefault(_folded(one), mask)
         for one in _composed(person.name).split():
             if len(one) >= _SHORTEST:
-                parts.setdefault(one.casefold(), mask)
+                parts.setdefault(_folded(one), mask)
                 spelled |= {one, _composed(one.upper())}
     found = []
     for words, names, flags in ((whole, whole, re.IGNORECASE), (spelled, parts, re.RegexFlag(0))):

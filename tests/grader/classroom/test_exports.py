@@ -180,6 +180,20 @@ def test_a_name_in_another_unicode_form_is_hidden(graded: Gradebook, known: str,
         assert not re.search("öb|gård", hidden, re.IGNORECASE), hidden
 
 
+def test_a_name_with_a_turkish_i_is_hidden(graded: Gradebook) -> None:
+    for name in ("Dilek", "İpek Işık"):
+        graded.execute("UPDATE students SET name = ? WHERE key = 'b@x'", (name,))
+        hide = Names(graded, anonymous=True).hide
+        for text in (
+            name,
+            name.upper(),
+            name.replace("i", "İ"),
+            name.replace("i", "ı"),
+            name.replace("İ", "I"),
+        ):
+            assert re.fullmatch("student-[0-9a-f]{8}", hide(text)), (text, hide(text))
+
+
 @pytest.mark.parametrize("cell", ["=1+1", "+x", "-x", "@x", "\t=1", "-1+cmd|' /C calc'!A0"])
 def test_no_cell_is_a_formula(cell: str) -> None:
     assert str(safe(cell)).startswith(("'", " "))
