@@ -13,6 +13,7 @@ import click
 from grader.cli.options import exercise_option, sandbox_option
 from grader.core.results import clean
 from zoo.cli.text import bold, dim, width, wrapped
+from zoo.core.lines import split_lines
 
 if TYPE_CHECKING:
     from grader.places.listing import Note
@@ -69,7 +70,7 @@ def trace(file: Path, call: str, exercise: str | None, seed: int | None, sandbox
 
 def _page(listing: Listing) -> str:
     """The file, with notes beside its lines, or below those that are too long."""
-    lines = listing.text.splitlines()
+    lines = split_lines(listing.text)
     digits, columns = len(str(len(lines))), width(WIDEST)
     wrong = set(listing.where.lines[:1]) if listing.where is not None else set()
     fits = [len(clean(text)) for n, text in enumerate(lines, start=1) if n in listing.notes]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.core.submission import SubmissionError
+from zoo.core.lines import split_lines
 
 MOST_DEFINITIONS = 200  # of a file whose text is looked through for what they use
 _CLASS_OR_DEF = re.compile(r"(\s*)(?:class|(?:async\s+)?def)\s+(\w+)")
@@ -43,7 +44,7 @@ def find_stubs(source: str) -> list[Stub]:
     """
     stubs: list[Stub] = []
     inside: list[tuple[int, str]] = []
-    for number, line in enumerate(source.splitlines(), start=1):
+    for number, line in enumerate(split_lines(source), start=1):
         if found := _CLASS_OR_DEF.match(line):
             indent = len(found[1])
             inside = [outer for outer in inside if outer[0] < indent] + [(indent, found[2])]
@@ -55,7 +56,7 @@ def find_stubs(source: str) -> list[Stub]:
 
 def find_names(source: str) -> list[str]:
     """The functions and classes that a file defines at its left margin, read line by line."""
-    lines = map(_CLASS_OR_DEF.match, source.splitlines())
+    lines = map(_CLASS_OR_DEF.match, split_lines(source))
     return [found[2] for found in lines if found is not None and not found[1]]
 
 
@@ -66,7 +67,7 @@ def find_uses(source: str) -> dict[str, set[str]]:
     """
     words: dict[str, set[str]] = {}
     name = ""
-    for line in source.splitlines():
+    for line in split_lines(source):
         found = _CLASS_OR_DEF.match(line)
         if found is not None and not found[1]:
             name = found[2]

@@ -7,6 +7,8 @@ import difflib
 import re
 from typing import TypeGuard
 
+from zoo.core.lines import split_lines
+
 MANY = 100  # tokens of a change that is no single part
 LEAST_ROOM, MORE_ROOM = (
     4,
@@ -36,7 +38,7 @@ def changed_part(old: str, new: str) -> tuple[str, str]:
 
 def in_line(old: str, new: str, line: int) -> str:
     """The old version of a file with the new text of one line, where that is Python; else the new version."""
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    before, after = split_lines(old, keepends=True), split_lines(new, keepends=True)
     if len(before) != len(after):
         return new
     text = "".join([*before[: line - 1], after[line - 1], *before[line:]])
@@ -69,7 +71,7 @@ def exchanged(old: str, new: str, line: int) -> tuple[str, str] | None:
 
 def in_another_block(old: str, new: str, line: int) -> tuple[str, str] | None:
     """The line that a change only puts elsewhere, deeper or less deep: what it says, and where it belongs."""
-    before, after = old.splitlines(), new.splitlines()
+    before, after = split_lines(old), split_lines(new)
     said = before[line - 1].strip()
     rest = before[: line - 1] + before[line:]
     places = (i for i, one in enumerate(after) if one.strip() == said and after[:i] + after[i + 1 :] == rest)
@@ -85,7 +87,7 @@ def in_another_block(old: str, new: str, line: int) -> tuple[str, str] | None:
 
 def several_at_once(old: str, new: str, line: int) -> tuple[str, str] | None:
     """What a line says, and in words what it should, where that is hard to read: see `grader.edits.several`."""
-    trees, lines = [ast.parse(text) for text in (old, new)], [text.splitlines() for text in (old, new)]
+    trees, lines = [ast.parse(text) for text in (old, new)], [split_lines(text) for text in (old, new)]
     pair = [[one for one in ast.walk(tree) if _assigned_in(one, line)] for tree in trees]
     if not all(pair) or len(lines[0]) != len(lines[1]):
         return None
@@ -106,7 +108,7 @@ def several_at_once(old: str, new: str, line: int) -> tuple[str, str] | None:
 
 def in_two_lines(old: str, new: str, line: int) -> tuple[str, str] | None:
     """What a line says, and what it should with a change of one other line, which is named."""
-    lines = [text.splitlines() for text in (old, new)]
+    lines = [split_lines(text) for text in (old, new)]
     changed = [i + 1 for i, (a, b) in enumerate(zip(*lines, strict=False)) if a != b]
     if len(lines[0]) != len(lines[1]) or len(changed) != 2 or line not in changed:
         return None
@@ -121,7 +123,7 @@ def _assigned_in(node: ast.AST, line: int) -> TypeGuard[ast.Assign]:
 
 def made_twice(old: str, new: str) -> list[int]:
     """The line of a statement that a change puts in a second place."""
-    before, after = old.splitlines(), new.splitlines()
+    before, after = split_lines(old), split_lines(new)
     at = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
     added = (
         after[at].strip() if len(after) == len(before) + 1 and after[:at] + after[at + 1 :] == before else ""
@@ -142,7 +144,7 @@ def done_too_rarely(old: str, new: str) -> tuple[int, str, str] | None:
 
 def sorts_no_more(old: str, new: str, line: int) -> bool:
     """Whether a change of a line takes away that it puts something in another order."""
-    before, after = ([*one.splitlines(), *[""] * line][line - 1] for one in (old, new))
+    before, after = ([*split_lines(one), *[""] * line][line - 1] for one in (old, new))
     return bool(SORTS.search(before)) and not SORTS.search(after)
 
 

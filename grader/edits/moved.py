@@ -8,6 +8,7 @@ from itertools import chain, islice
 
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called
+from zoo.core.lines import split_lines
 
 BLOCKS = (ast.For, ast.While, ast.If, ast.With)
 LOOPS = (ast.For, ast.While)
@@ -213,6 +214,6 @@ def _text(lines: Sequence[bytes]) -> str:
 
 def partners(old: str, new: str) -> list[int]:
     """The first and the last line that differ between two files of as many lines; none where it is one line."""
-    some, others = old.splitlines(), new.splitlines()
+    some, others = split_lines(old), split_lines(new)
     apart = [i for i, (a, b) in enumerate(zip(some, others, strict=False), 1) if a != b]
     return [apart[0], apart[-1]] if len(apart) > 1 and len(some) == len(others) else []

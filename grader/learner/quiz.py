@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from grader.catalog import CATEGORIES
 from grader.mutants.mutants import Mutant, mutants
 from zoo.core.errors import ZooError
+from zoo.core.lines import split_lines
 
 if TYPE_CHECKING:
     from grader.core.results import Grade
@@ -124,7 +125,7 @@ def _training(grade: Grade) -> tuple[str, Sequence[str], int] | None:
 
 def _change(text: str, mutant: Mutant) -> tuple[int, tuple[str, ...], tuple[str, ...]]:
     """The first changed line, and the changed lines before and after."""
-    old, new = text.splitlines(), mutant.text.splitlines()
+    old, new = split_lines(text), split_lines(mutant.text)
     start = next(i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
     left = next(i for i, (a, b) in enumerate(zip(reversed(old), reversed(new), strict=False)) if a != b)
     return (

@@ -31,6 +31,7 @@ from grader.places.vocabulary import (
     rendered,
 )
 from grader.places.where import Where
+from zoo.core.lines import split_lines
 
 MOST_SECONDS = 0.4  # of the clock of work, for one submission
 
@@ -72,7 +73,7 @@ class Explanations:
     def edited(self, line: int, text: str) -> None:
         """Note a small change of a line that makes the file right. Args: text: the changed file."""
         self._edits[line] = changed_part(self._source, in_line(self._source, text, line))
-        old, new = ([*one.splitlines(), *[""] * line][line - 1] for one in (self._source, text))
+        old, new = ([*split_lines(one), *[""] * line][line - 1] for one in (self._source, text))
         moved = (
             exchanged(self._source, text, line)
             or in_another_block(self._source, text, line)

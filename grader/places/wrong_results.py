@@ -43,6 +43,7 @@ from grader.places.undoing import Cure, Searched, Undoing
 from grader.places.where import Where
 from grader.places.without_a_cure import ENOUGH_AGREE, WithoutCure
 from grader.places.wrong_scenario import Wrong
+from zoo.core.lines import split_lines
 
 MOST_SCENARIOS = 3  # that are looked at
 MOST_EDITS = 5000
@@ -404,7 +405,7 @@ class Locator:
             return once
         rest = [each for each in wrong if each.scenario not in one.cured]
         others = []
-        if rest and one.harmless and len(one.text.splitlines()) == len(self._text.splitlines()):
+        if rest and one.harmless and len(split_lines(one.text)) == len(split_lines(self._text)):
             others = self.cures.of_lines(
                 rest, self.records.suspected(rest), MOST_EDITS, one.text, seconds=REST_S
             )

@@ -31,7 +31,8 @@ def load(text: bytes, filename: str, *, is_copy: bool = False) -> types.ModuleTy
         NotPythonError: it does not compile.
         BaseException: whatever the source raises.
     """
-    lines = text.decode("utf-8", "replace").splitlines(keepends=True)
+    # Split as bytes, since `str.splitlines` also splits at form feeds and others, at which Python begins no line.
+    lines = [line.decode("utf-8", "replace") for line in text.splitlines(keepends=True)]
     linecache.cache[filename] = (len(text), None, lines, filename)  # no time stamp: never looked up on disk
     try:
         parts = _parts(text, filename) if is_copy else []

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zoo.core.errors import ZooError, unknown_name
+from zoo.core.lines import split_lines
 from zoo.core.registry import Variant
 
 
@@ -56,7 +57,7 @@ def find_source(variant: Variant) -> Source:
         raise unknown_name("class or function", name, found, where=f" in {path}")
     node = found[name]
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    lines = text.splitlines()[first - 1 : node.end_lineno]
+    lines = split_lines(text)[first - 1 : node.end_lineno]
     return Source(_short(path), first, "\n".join(lines), ast.get_docstring(node) or "")
 
 

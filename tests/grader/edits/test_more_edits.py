@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 import torch
 
-from grader.edits.changed_part import cut_no_more, in_another_block, several_at_once, sorts_no_more
+from grader.edits.changed_part import (
+    cut_no_more,
+    in_another_block,
+    in_line,
+    in_two_lines,
+    made_twice,
+    several_at_once,
+    sorts_no_more,
+)
 from grader.edits.edits import Edits
 from grader.edits.file_text import FileText
 from grader.edits.fragments import Fragments
@@ -90,6 +98,21 @@ def test_both_lines_of_an_exchange_are_known() -> None:
     assert other in changed(text, 2) & changed(text, 3)
     assert partners(text, other) == [2, 3]
     assert partners(text, text.replace("+", "-")) == partners(text, text) == []
+
+
+def test_lines_of_a_change_are_those_of_python() -> None:
+    head = "# a\fb\x85c\u2028d\n"
+    text = f"{head}def f(x):\n    x = x + 1\n    y = x\n    return y\n"
+    other = f"{head}def f(x):\n    y = x\n    x = x + 1\n    return y\n"
+    assert partners(text, other) == [3, 4]
+    assert in_another_block(text, other, 3) == ("x = x + 1", "this statement after line 4")
+    assert in_line(text, text.replace("1", "2").replace("d\n", "e\n"), 3) == text.replace("1", "2")
+    assert in_two_lines(text, text.replace("1", "2").replace("= x\n", "= -x\n"), 3) == (
+        "x + 1",
+        "`x + 2`, and `y = -x` in line 4",
+    )
+    assert made_twice(text, text.replace("    return", "    x = x + 1\n    return")) == [3]
+    assert sorts_no_more(text.replace("x + 1", "sorted(x)"), text, 3)
 
 
 def test_a_result_that_is_dropped_is_kept() -> None:

@@ -31,6 +31,13 @@ def test_stubs_of_unusual_files() -> None:
     ) == [Stub("A.g", 5, "x")]
 
 
+def test_the_line_of_a_stub_after_a_form_feed() -> None:
+    text = "# a\fb\x85c\u2028class B:\ndef f():\n    raise NotImplementedError('x')\n"
+    assert find_stubs(text) == [Stub("f", 3, "x")]
+    assert find_names(text) == ["f"]
+    assert find_uses(text) == {"f": {"f"}}
+
+
 @pytest.mark.parametrize("kind", get_args(ErrorKind))
 def test_each_kind_has_a_sentence_with_its_place(kind: ErrorKind) -> None:
     error = SubmissionError(kind, "the message", type_name="ValueError", line=3, source_line="    x = 1/0")

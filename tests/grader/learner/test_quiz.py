@@ -50,6 +50,15 @@ def test_the_answer_is_computed_and_the_file_left_alone(masks: Path) -> None:
     assert f"No, the answer is {answer}." in run(masks, typed=f"{wrong}\n").output
 
 
+def test_the_line_of_a_change_is_that_of_python(masks: Path) -> None:
+    text = masks.read_text(encoding="utf-8")
+    masks.write_text(f"# a\fb\x85c\u2028d\n{text}", encoding="utf-8")
+    shown = run(masks, "--show").output
+    number = int(shown.partition(", line ")[2].partition(",")[0])
+    changed = next(one for one in shown.split("\n") if one.startswith("- "))
+    assert masks.read_text(encoding="utf-8").split("\n")[number - 1] == changed[2:]
+
+
 def test_a_file_that_is_nested_too_deeply_is_a_sentence(masks: Path) -> None:
     masks.write_text(masks.read_text() + "\nDEEP = " + " + ".join(["1"] * 2500) + "\n")
     with pytest.raises(ZooError, match="nested too deeply"):

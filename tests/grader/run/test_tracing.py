@@ -51,6 +51,14 @@ def test_the_first_wrong_value_is_marked(feedforward: Path) -> None:
     assert f"First wrong value: line {line}." in shown
 
 
+def test_a_form_feed_ends_no_line(feedforward: Path) -> None:
+    text = feedforward.read_text(encoding="utf-8").replace("relu(", "abs(")
+    feedforward.write_text(f"# a\fb\x85c\u2028d\n{text}", encoding="utf-8")
+    marked = [one for one in listing(feedforward).split("\n") if one.startswith(">")]
+    assert len(marked) == 1
+    assert "abs(" in marked[0]
+
+
 def test_a_line_that_raises_is_said_so(feedforward: Path) -> None:
     text = feedforward.read_text(encoding="utf-8")
     feedforward.write_text(text.replace("self.up(x)", "self.up(x[0, 0, 0, 0])"), encoding="utf-8")

@@ -67,6 +67,13 @@ def test_a_program_of_odd_statements_runs_as_a_whole() -> None:
     )
 
 
+def test_an_error_has_its_line_after_a_form_feed() -> None:
+    module = source.load(b"# a\fb\xe2\x80\xa8c\n\ndef f():\n    return 1 / 0\n", "part.py")
+    with pytest.raises(ZeroDivisionError) as caught:
+        module.f()
+    assert traceback.extract_tb(caught.tb)[-1].line == "return 1 / 0"
+
+
 def test_what_is_compiled_once_is_not_compiled_again() -> None:
     source._compiled.cache_clear()
     text = b"import math\n\ndef f(x):\n    return x\n\ny = %d\n"

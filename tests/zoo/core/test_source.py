@@ -38,6 +38,12 @@ def test_it_is_the_class_with_its_decorators(tmp_path: Path, monkeypatch: pytest
     assert source_of(file, "after").text == "def after() -> None: ..."
 
 
+def test_a_form_feed_ends_no_line(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(f"# a\fb\u2028c\n{TEXT}", encoding="utf-8")
+    assert source_of(file, "after").text == "def after() -> None: ..."
+
+
 def test_what_is_not_there_or_no_python_is_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(TEXT)
