@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from zoo.core.errors import PluginError, ZooError, unknown_name
+from zoo.core.errors import PluginError, ZooError, describe_exception, unknown_name
 
 DAY_S = 86_400.0
 
@@ -168,7 +168,7 @@ def apply(rule: str, late: Late) -> Verdict:
     except (ZooError, KeyboardInterrupt):
         raise
     except Exception as error:
-        raise PluginError(f"The late rule '{rule}' is broken: {type(error).__name__}: {error}") from error
+        raise PluginError(f"The late rule '{rule}' is broken: {describe_exception(error)}") from error
     if not isinstance(verdict, Verdict) or not 0 <= verdict.points <= late.points:
         raise PluginError(
             f"The late rule '{rule}' returned {verdict!r}; expected a Verdict with 0 to {late.points:g} points."

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.resource_tracker import ensure_running
 from typing import Any, NamedTuple
 
-from zoo.core.errors import CombinationError, ZooError
+from zoo.core.errors import CombinationError, ZooError, describe_exception
 
 
 class Call(NamedTuple):
@@ -49,7 +49,7 @@ def attempt(call: Call) -> Result:
     except ZooError as error:
         return Result(problem=str(error), refused=isinstance(error, CombinationError))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a part may be anybody's code
-        return Result(problem=f"{type(error).__name__}: {error}")
+        return Result(problem=describe_exception(error))
 
 
 class Workers:

@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 from types import FrameType
 
-from zoo.core.errors import PluginError
+from zoo.core.errors import PluginError, describe_exception
 from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
 
 OURS = {"zoo", "grader", "torch"}
@@ -28,7 +28,7 @@ def of_plugin(error: Exception) -> PluginError | None:
             if package in owners:
                 where = f"{Path(frame.f_code.co_filename).name}, line {line}"
                 return PluginError(
-                    f"plugin '{owners[package]}' is broken ({where}): {type(error).__name__}: {error}. "
+                    f"plugin '{owners[package]}' is broken ({where}): {describe_exception(error)}. "
                     "ZOO_STRICT_PLUGINS=1 shows the traceback; `zoo check NAME` tries a part by itself."
                 )
     return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from zoo.core.printable import visible
+
 
 class ZooError(Exception):
     """Something the user gave cannot be used. The text says what was given, what was expected, what to do."""
@@ -20,6 +22,19 @@ class CombinationError(ZooError):
 
 class PluginError(ZooError):
     """A plugin that cannot be loaded or breaks the rules of the hooks."""
+
+
+def message_of(error: BaseException) -> str:
+    """The text of an exception of anybody's code, safe to print, whatever its `__str__` does."""
+    try:
+        return visible(str(error))
+    except (Exception, SystemExit):  # noqa: BLE001 - a stranger's code
+        return "(its message cannot be shown)"
+
+
+def describe_exception(error: BaseException) -> str:
+    """An exception of anybody's code as "ValueError: its message"."""
+    return f"{type(error).__name__}: {message_of(error)}"
 
 
 def unknown_name(

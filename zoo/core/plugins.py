@@ -16,7 +16,7 @@ import pluggy
 
 from zoo.core import hookspecs
 from zoo.core.axes import AXES
-from zoo.core.errors import PluginError
+from zoo.core.errors import PluginError, describe_exception
 from zoo.core.registry import Registry, Variant
 
 DEFAULT_PLUGINS = (
@@ -145,7 +145,7 @@ class Plugins:
 
     def skip(self, name: str, error: BaseException, where: str) -> None:
         """Report a broken plugin and go on without it; with ZOO_STRICT_PLUGINS=1, raise PluginError."""
-        reason = f"{where}: {type(error).__name__}: {error}"
+        reason = f"{where}: {describe_exception(error)}"
         if strict():
             raise PluginError(f"Plugin '{name}' is broken. {reason}") from error
         before = self.loaded.get(name, Loaded(name, "", ""))

@@ -16,7 +16,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from zoo.core.errors import PluginError, UnknownNameError, ZooError, unknown_name
+from zoo.core.errors import (
+    PluginError,
+    UnknownNameError,
+    ZooError,
+    describe_exception,
+    message_of,
+    unknown_name,
+)
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 FILE_SPEC = re.compile(r"(?P<file>.+\.py):(?P<cls>[A-Za-z_]\w*)(?P<rest>(:.*)?)\Z")
@@ -194,7 +201,7 @@ class Variant:
             found = getattr(importlib.import_module(module_name), attribute)
         except (ImportError, AttributeError) as error:
             raise PluginError(
-                f"{self.axis} '{self.name}' cannot be loaded from {self.path}: {error}"
+                f"{self.axis} '{self.name}' cannot be loaded from {self.path}: {message_of(error)}"
             ) from error
         return found  # type: ignore[no-any-return]
 
@@ -359,5 +366,5 @@ def module_of_file(path: Path) -> ModuleType:
         )
         raise ZooError(f"{path}, line {error.lineno}: {error.msg}{caret}") from error
     except (Exception, SystemExit) as error:
-        raise ZooError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+        raise ZooError(f"{path} cannot be imported: {describe_exception(error)}") from error
     return module

@@ -9,7 +9,7 @@ import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.core.errors import ZooError, unknown_name
+from zoo.core.errors import ZooError, describe_exception, unknown_name
 from zoo.core.lines import split_lines
 from zoo.core.registry import Variant
 
@@ -67,7 +67,7 @@ def _file_of(module: str, variant: Variant) -> Path:
         spec = importlib.util.find_spec(module)
     except (Exception, SystemExit) as error:
         raise ZooError(
-            f"The source of {variant.axis} '{variant.name}' is not found: {type(error).__name__}: {error}."
+            f"The source of {variant.axis} '{variant.name}' is not found: {describe_exception(error)}."
         ) from error
     if spec is None or not spec.has_location or spec.origin is None:
         raise ZooError(

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from zoo.core.blueprint import Blueprint, Sizes
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, describe_exception
 from zoo.core.plan import make_plan
 from zoo.models.builder import build
 from zoo.models.transformer import Model
@@ -144,7 +144,7 @@ def prove(text: str, name: str, blueprint: Blueprint) -> None:
     except ZooError:
         raise
     except Exception as error:
-        raise ZooError(f"{where}{type(error).__name__}: {error}") from error
+        raise ZooError(f"{where}{describe_exception(error)}") from error
     finally:
         sys.modules.pop("zoo_exported", None)
 

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from zoo.core.blueprint import Blueprint
-from zoo.core.errors import CombinationError, PluginError, ZooError
+from zoo.core.errors import CombinationError, PluginError, ZooError, message_of
 from zoo.core.plan import Plan, PlannedPart, make_plan, plan_part
 from zoo.core.plugins import DEFAULT_PLUGINS
 from zoo.core.recipe import Recipe
@@ -170,12 +170,12 @@ def _factory(part: PlannedPart) -> Factory:
                 args = args[:-1]
             return cls(*args, **options, **needs)
         except ValueError as error:
-            raise CombinationError(f"{variant.axis}={variant.name}: {error}") from error
+            raise CombinationError(f"{variant.axis}={variant.name}: {message_of(error)}") from error
         except TypeError as error:
             if variant.origin in DEFAULT_PLUGINS:
                 raise
             what = f"{variant.axis}={variant.name}, of plugin '{variant.origin}', cannot be constructed"
-            raise PluginError(f"{what}: {missing_methods(cls) or error}.") from error
+            raise PluginError(f"{what}: {missing_methods(cls) or message_of(error)}.") from error
 
     return make
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, message_of
 from zoo.models.transformer import Model
 from zoo.parts.embedding.base import Embeddings
 from zoo.parts.loss.base import SequenceLoss
@@ -271,5 +271,5 @@ def _format_error(error: BaseException, path: str) -> str:
     ]
     where = f" (line {lines[-1]})" if lines else ""
     if isinstance(error, NotImplementedError):
-        return f"not written yet{where}: {error}"
-    return f"{type(error).__name__}{where}: {error}"
+        return f"not written yet{where}: {message_of(error)}"
+    return f"{type(error).__name__}{where}: {message_of(error)}"

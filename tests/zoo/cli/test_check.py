@@ -105,6 +105,16 @@ def test_a_part_that_leaves_does_not_take_the_report_with_it(line: str, zoo: Zoo
     assert "It raised" in done.out
 
 
+def test_a_file_whose_error_has_no_text_is_a_sentence(zoo: Zoo, mine: Path) -> None:
+    mine.write_text("class E(Exception):\n    def __str__(self): raise self\nraise E\n")
+    for words_given in (("check", "mine.py"), ("build", "--preset=reverse", "--attention=mine.py:A")):
+        done = zoo(*words_given)
+        assert (done.code, done.err) == (
+            2,
+            "Error: mine.py cannot be imported: E: (its message cannot be shown)\n",
+        )
+
+
 def test_a_stub_is_not_written_yet(zoo: Zoo) -> None:
     done = zoo("check", f"{ROOT / 'exercises' / 'attention.py'}:MultiHeadAttention")
     assert done.code == 1

@@ -41,6 +41,11 @@ TWICE = GOOD.replace('"mine"', '"relu"')
 BROKEN = {
     "import that fails": ("import no_such_module", "ModuleNotFoundError"),
     "exit at import": ("raise SystemExit(3)", "SystemExit"),
+    "message that raises": (
+        "class E(Exception):\n    def __str__(self): raise self\nraise E",
+        "E: (its message cannot be shown)",
+    ),
+    "message with a surrogate": ("raise ValueError('\\ud800 \\x1b[31m')", "ValueError: \\ud800 \\x1b[31m"),
     "misspelt hook": (HEAD + "@hookimpl\ndef zoo_varients():\n    return []", "unknown hook 'zoo_varients'"),
     "wrong type": (
         HEAD + "@hookimpl\ndef zoo_variants():\n    return [5]",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zoo.core.errors import unknown_name
+from zoo.core.errors import describe_exception, message_of, unknown_name
 from zoo.core.plugins import get_registry
 
 
@@ -26,3 +26,24 @@ def test_a_typing_error_gets_the_name_that_was_meant(typed: str, meant: str) -> 
 
 def test_upper_case_makes_no_difference() -> None:
     assert "Did you mean MyAttention?" in str(unknown_name("class", "myatention", ["MyAttention", "Other"]))
+
+
+class Rude(Exception):
+    """An exception without a text."""
+
+    def __init__(self, said: object) -> None:
+        self.said = said
+
+    def __str__(self) -> str:
+        if isinstance(self.said, BaseException):
+            raise self.said
+        return self.said  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("said", [ValueError("no"), SystemExit(3), RecursionError(), 3])
+def test_an_exception_whose_text_raises_is_described(said: object) -> None:
+    assert describe_exception(Rude(said)) == "Rude: (its message cannot be shown)"
+
+
+def test_the_text_of_an_exception_can_be_printed() -> None:
+    assert message_of(ValueError("\ud800 \x1b[31m\n\té")) == "\\ud800 \\x1b[31m\n\té"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, message_of
 
 if TYPE_CHECKING:
     from zoo.analysis.checks.part import Part
@@ -102,10 +102,7 @@ def describe_error(error: BaseException, file: str = "") -> str:
 
 def _text_of(error: BaseException) -> str:
     """Return what it says, on one line, without the full stop."""
-    try:
-        text = " ".join(str(error).split()).rstrip(".")
-    except Exception:  # noqa: BLE001 - a stranger's code, here too
-        return ""
+    text = " ".join(message_of(error).split()).rstrip(".")
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
