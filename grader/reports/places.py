@@ -15,6 +15,7 @@ CUT = "..."
 NUMBERS = re.compile(r"\d[.,]\d|\d, |\d{4}|\de[-+]?\d")
 _NAME = re.compile(r"^([\w ^]+): ")
 _ASSIGNED = re.compile(r"\s*([\w., ]+?)\s*(?::[^=]+)?([-+*/|&@]|\*\*|//)?=(?!=)")
+_DECIDES = re.compile(r"\s*(if|elif|while)\b")
 _DEFAULT = re.compile(r"(\w+)(?:\s*:[^=]*?)?\s*=(?!=)")
 _BEGINS = re.compile(r"\s*(def|async def|class)\b|\s*@")
 
@@ -167,12 +168,13 @@ def _in_words(spot: Spot) -> bool:
 
 
 def _begins(spot: Spot) -> bool:
-    """Whether the second line only begins a function or a class, and gives no default to what the first one reads."""
+    """Whether the second line only begins a function or a class, and gives no default that the first one decides by."""
     return _BEGINS.match(spot.other_source) is not None and not _has_default(spot)
 
 
 def _has_default(spot: Spot) -> bool:
-    names = _DEFAULT.findall(spot.other_source) if _BEGINS.match(spot.other_source) else []
+    decides = _BEGINS.match(spot.other_source) and _DECIDES.match(spot.source)
+    names = _DEFAULT.findall(spot.other_source) if decides else []
     return any(re.search(rf"\b{name}\b", spot.source) for name in names)
 
 
