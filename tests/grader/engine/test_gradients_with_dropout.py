@@ -40,6 +40,10 @@ RIGHT = {
     "computed again in the backward pass": ("hidden = self.drop(hidden)", AGAIN.format(True)),
 }
 WRONG = {
+    "dropped in place after a ReLU in place, which the backward pass refuses": (
+        "hidden = nn.functional.dropout(hidden.relu_(), self.rate, True, True)",
+        "self.inner(x)",
+    ),
     "no gradient of what is dropped": (
         "hidden = hidden + (self.drop(hidden) - hidden).detach()",
         "self.inner(x)",
