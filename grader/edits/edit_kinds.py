@@ -282,11 +282,10 @@ def along_last(node: ast.AST) -> Iterator[ast.expr]:
             yield ast.Call(function_named(node.func, name), [node.args[0], constant(-1)], [keep])
 
 
-def of_arguments(node: ast.AST, given: Sequence[str]) -> Iterator[ast.Compare]:
-    """A condition as one of two arguments: whether they are the same. Args: given: the arguments."""
-    if isinstance(node, ast.Compare) and len(given) <= MOST_COMPARED:
-        for a, b in combinations((ast.Name(one, ast.Load()) for one in given if one != "self"), 2):
-            yield from (ast.Compare(a, [op], [b]) for op in (ast.NotEq(), ast.Eq()))
+def of_arguments(given: Sequence[str]) -> Iterator[ast.Compare]:
+    """Conditions of two arguments: whether they are the same. Args: given: the arguments."""
+    for a, b in combinations((ast.Name(one, ast.Load()) for one in given[:MOST_COMPARED]), 2):
+        yield from (ast.Compare(a, [op], [b]) for op in (ast.NotEq(), ast.Eq()))
 
 
 def for_each_row(node: ast.AST) -> Iterator[ast.expr]:

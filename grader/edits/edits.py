@@ -146,6 +146,7 @@ class Edits:
             self._with_keywords,
             self._limited,
             self._without_share,
+            self._of_mean,
             self._of_arguments,
             self._changes.rarer,
         )
@@ -411,24 +412,23 @@ class Edits:
                 yield from (ast.Call(ast.Name(name, ast.Load()), [node, one], []) for name in ("max", "min"))
 
     def _without_share(self, node: ast.AST) -> Iterator[ast.AST]:
-        """A product with, or a quotient by, what a share that the function is given leaves: `x / (1 - p)`; what goes
-        backward, divided by a local."""
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "backward"
-        ):
-            for name in self._scopes.names(node.lineno)[:MOST_NAMES]:
-                share = ast.BinOp(node.func.value, ast.Div(), ast.Name(name, ast.Load()))
-                yield ast.Call(ast.Attribute(share, "backward", ast.Load()), node.args, node.keywords)
+        """A product with, or a quotient by, what a share that the function is given leaves: `x / (1 - p)`."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
             for name in self._scopes.numbers(node.lineno):
                 rest = ast.BinOp(ast.Constant(1), ast.Sub(), ast.Name(name, ast.Load()))
                 yield ast.BinOp(node.left, node.op, rest)
 
+    def _of_mean(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What goes backward, divided by a local."""
+        function = node.func if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and isinstance(function, ast.Attribute) and function.attr == "backward":
+            for name in self._scopes.names(node.lineno)[:MOST_NAMES]:
+                share = ast.BinOp(function.value, ast.Div(), ast.Name(name, ast.Load()))
+                yield ast.Call(ast.Attribute(share, "backward", ast.Load()), node.args, node.keywords)
+
     def _of_arguments(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.Compare):
-            yield from of_arguments(node, self._scopes.given(node.lineno))
+            yield from of_arguments(self._scopes.given(node.lineno))
 
     def _with_keywords(self, node: ast.AST) -> Iterator[ast.AST]:
         """A call with one keyword argument more, of those that its signature has."""

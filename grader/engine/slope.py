@@ -40,8 +40,10 @@ def said_of_gradients(
     if not 0 < length < math.inf:
         return "none"
     again = result(values)
-    if again is None or not torch.equal(again, first):
-        return RIGHT if again is not None else "of another shape in the next call"
+    if again is None:
+        return "of another shape in the next call"
+    if not torch.equal(again, first):
+        return RIGHT
     signs = torch.Generator().manual_seed(len(values))
 
     def is_slope(way: Mapping[Key, Tensor]) -> bool:

@@ -153,7 +153,8 @@ class WithoutCure:
             hidden = unregistered(self._source)
             if hidden is not None:
                 return hidden
-        mode = mode_set(self._source, ran) if all("mode" in name.split() for name in names) else None
+        of_mode = bool(names) and all("mode" in name.split() for name in names)  # an error has none
+        mode = mode_set(self._source, ran) if of_mode else None
         if mode is not None:
             return mode
         lasting = kept(self._source, ran, of_objects=False, of_file=True)
