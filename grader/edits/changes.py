@@ -33,7 +33,7 @@ from grader.edits.moved import Moves
 from grader.edits.other_names import other_arguments
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
-from grader.edits.syntax import PATHS, TRAINING, called, defaults_in, is_whole, loaded, method
+from grader.edits.syntax import PATHS, SELF, TRAINING, called, defaults_in, is_whole, loaded, method
 
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
@@ -412,4 +412,4 @@ def _other_end(node: ast.Slice) -> Iterator[ast.Slice]:
 
 
 def _own(name: ast.Name) -> ast.Attribute:
-    return ast.Attribute(ast.Name("self", ast.Load()), name.id, name.ctx)
+    return ast.Attribute(SELF, name.id, name.ctx)

@@ -12,6 +12,7 @@ from typing import Any
 
 from grader.edits.syntax import (
     PATHS,
+    SELF,
     TRAINING,
     argument,
     called,
@@ -319,7 +320,7 @@ def registered(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
     Args:
         kind: `nn.Parameter`, as the file calls it.
     """
-    own = ast.Name("self", ast.Load())
+    own = SELF
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         args = node.value.args
         if called(node.value.func) == "register_buffer" and len(args) > 1:

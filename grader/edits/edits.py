@@ -68,7 +68,7 @@ class Edits:
     ) -> None:
         self._file = FileText(text)
         self._tree = parsed(text)
-        self._scopes = Scopes(self._tree)
+        self._scopes = Scopes(self._tree, ran)
         self._ran, self._known = frozenset(ran), constants(right)
         self._moves = Moves(self._file.lines, self._tree)
         self._blocks, self._pairs = Blocks(self._file, self._tree), Pairs(self._file, self._tree)
@@ -159,6 +159,7 @@ class Edits:
                 [*first, *conditions, *second, *rest],
                 (unkept, out_of_place, self._left_out.kept, self._made.not_using, self._bases_exchanged),
             ),
+            ([*first, *conditions, *second, *rest], (self._left_out.unused,)),
             ([*first, *conditions, *second, *rest], self._slipped),
             (first, (self._given_twice,)),
             (first[:NEAR], changed),

@@ -11,7 +11,7 @@ from typing import TypeVar
 from grader.edits.idle import overwritten
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
-from grader.edits.syntax import PATHS, TRAINING, called, method
+from grader.edits.syntax import PATHS, SELF, TRAINING, called, method
 
 MOST_OPTIONS = 6  # of one call
 MOST_UNREAD = 4
@@ -93,8 +93,6 @@ class LeftOut:
             yield from self._made_of(name, node.lineno)
             if SIZE.search(name) and isinstance(node, (ast.Name, ast.Call)):
                 yield method(node, "reshape", ast.Name(name, ast.Load()))
-        if isinstance(node, STEPS):
-            yield from (ast.Call(part, [node], []) for part in self._scopes.unused_parts(node.lineno))
         for helper in self._uncalled:
             yield ast.Call(helper, [node], [])
             if isinstance(node, ast.Name):
@@ -105,6 +103,21 @@ class LeftOut:
                     for test in self._tests.get(name, ())
                     for some in ((node, helper), (helper, node))
                 )
+
+    def unused(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A value that goes through a part of the class that no line has used, or through it in place of another; a
+        local that nothing reads as the attribute of this name, which something reads."""
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            end = node.end_lineno or node.lineno
+            if isinstance(target, ast.Name) and self._scopes.is_attribute_read_instead(target, end):
+                yield ast.Assign([ast.Attribute(SELF, target.id, ast.Store())], node.value)
+        loaded = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+        if isinstance(node, STEPS) and loaded and getattr(node, "id", "") not in PATHS:
+            for part in self._scopes.unused_parts(node.lineno)[:MOST_UNREAD]:
+                if isinstance(node, ast.Call) and called(getattr(node.func, "value", node)) == "self":
+                    yield ast.Call(part, node.args, node.keywords)
+                yield ast.Call(part, [node], [])
 
     def worked_in(self, node: ast.AST) -> Iterator[ast.AST]:
         """A value together with what nothing reads: an argument as an operand, an attribute as the rate of dropout."""

@@ -9,7 +9,7 @@ from torch import nn
 
 from grader.edits.file_text import FileText
 from grader.edits.parsed import nodes_of
-from grader.edits.syntax import called, loaded, method
+from grader.edits.syntax import SELF, called, loaded, method
 
 MOST_UNCALLED = 3  # of more it cannot be said which one is missing
 MOST_PLACES = 40
@@ -74,7 +74,7 @@ class NeverCalled:
                 continue
             read = {ast.unparse(one) for one in ast.walk(other) if isinstance(one, (ast.Name, ast.Attribute))}
             of: list[ast.expr] = [one for code, one in objects.items() if code in read]
-            of += [ast.Name("self", ast.Load())] if other in owner.body else []
+            of += [SELF] if other in owner.body else []
             body = other.body[ast.get_docstring(other) is not None :]
             for one in of:
                 call = ast.Expr(method(loaded(one), function.name))
@@ -94,7 +94,7 @@ class NeverCalled:
                 continue
             name: ast.expr = ast.Name(function.name, ast.Load())
             if owner is not None:
-                name = ast.Attribute(ast.Name("self", ast.Load()), function.name, ast.Load())
+                name = ast.Attribute(SELF, function.name, ast.Load())
             wrapped = ast.Call(name, [node.value], [])
             new = ast.Return(wrapped) if isinstance(node, ast.Return) else ast.Assign(node.targets, wrapped)
             left -= 1

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache, cached_property
 
 from grader.edits.idle import unread
 from grader.edits.parsed import nodes_of
-from grader.edits.syntax import PATHS, called, declared, properties
+from grader.edits.syntax import PATHS, SELF, called, declared, properties
 
 NEAREST = 6  # locals that come before arguments
 
 
 class Scopes:
-    """The scopes of one file."""
+    """The scopes of one file.
 
-    def __init__(self, tree: ast.Module) -> None:
-        self._tree = tree
+    Args:
+        tree: of the file.
+        ran: lines of functions that ran; all if there are none.
+    """
+
+    def __init__(self, tree: ast.Module, ran: Collection[int] = ()) -> None:
+        self._tree, self._ran = tree, frozenset(ran)
         self.names, self.given, self.unread = cache(self._names), cache(self._given), cache(self._unread)
         self.unread_locals, self.unread_parts = cache(self._unread_locals), cache(self._unread_parts)
         self.unread_attributes = cache(self._unread_attributes)
@@ -113,6 +118,13 @@ class Scopes:
         parts = [one.id for n in tuples if n.lineno < line for one in n.elts if isinstance(one, ast.Name)]
         return [name for name in dict.fromkeys(parts) if name not in read]
 
+    def is_attribute_read_instead(self, local: ast.Name, end: int) -> bool:
+        """Whether a function does not read a local after a line, and the file reads the attribute of this name."""
+        function = self.function(local.lineno)
+        names = [n for n in ast.walk(function) if isinstance(n, ast.Name)] if function else []
+        read = {n.id for n in names if isinstance(n.ctx, ast.Load) and n.lineno > end}
+        return "self" in self.names(local.lineno) and local.id in self._read_attributes - read
+
     def _arguments(self, line: int) -> list[str]:
         function = self.function(line)
         nodes = [] if function is None else list(ast.walk(function))
@@ -160,19 +172,39 @@ class Scopes:
         ]
 
     def _unused_parts(self, line: int) -> list[ast.Attribute]:
-        """Those of them that are modules, as far as their statements tell: calls, or one each of what a loop makes."""
+        """Those that no line has read that ran, and that are modules, as far as their statements tell: calls, or one
+        each of what a loop makes."""
         kinds = (ast.Call, ast.GeneratorExp, ast.ListComp)
         classes = self._around(line, (ast.ClassDef,))
         made = [node for node in ast.walk(classes[0]) if isinstance(node, ast.Assign)] if classes else []
-        parts = {
+        parts = [
             node.attr
             for one in made
             for target in one.targets
             for node in ast.walk(target)
-            if isinstance(node, ast.Attribute)
+            if isinstance(node, ast.Attribute) and called(node.value) == "self"
             if all(isinstance(part, kinds) for part in getattr(one.value, "elts", [one.value]))
+        ]
+        return [
+            ast.Attribute(SELF, name, ast.Load())
+            for name in dict.fromkeys(parts)
+            if name not in self._read_in_run
+        ]
+
+    @cached_property
+    def _read_in_run(self) -> set[str]:
+        ran = set(self._ran)
+        for node in nodes_of(self._tree) if ran else ():
+            if isinstance(node, ast.stmt):  # a statement of several lines need not have run in each of them
+                body = getattr(node, "body", None)
+                lines = range(node.lineno, body[0].lineno if body else (node.end_lineno or node.lineno) + 1)
+                ran |= set(lines) if ran.intersection(lines) else set()
+        return {
+            node.attr
+            for node in nodes_of(self._tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+            if not ran or node.lineno in ran
         }
-        return [one for one in self.unread_attributes(line) if one.attr in parts]
 
     @cached_property
     def _read_attributes(self) -> set[str]:

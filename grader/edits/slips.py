@@ -15,6 +15,7 @@ from grader.edits.syntax import (
     LAZY,
     LISTING,
     PATHS,
+    SELF,
     TRAINING,
     called,
     defaults_in,
@@ -275,7 +276,7 @@ class Slips:
                     if name in known:
                         yield ast.Name(name, ast.Load())
                     if name in own and "self" in known:
-                        yield ast.Attribute(ast.Name("self", ast.Load()), name, ast.Load())
+                        yield ast.Attribute(SELF, name, ast.Load())
 
     def _handed_nothing(self, node: ast.Call) -> Iterator[ast.Call]:
         """A call of a function of the file, also a later one, with None in place of a name."""

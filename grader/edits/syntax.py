@@ -22,7 +22,8 @@ LISTING = (
 )
 """Methods of a module that give an iterator."""
 PATHS = {"self", "torch", "nn", "F", "math", "np"}
-TRAINING = ast.Attribute(ast.Name("self", ast.Load()), "training", ast.Load())
+SELF = ast.Name("self", ast.Load())
+TRAINING = ast.Attribute(SELF, "training", ast.Load())
 
 
 def constant(value: object) -> ast.expr:

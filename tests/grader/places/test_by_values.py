@@ -270,9 +270,12 @@ class Norm(nn.Module):
 """
 
 
-@pytest.mark.usefixtures("hurried")
 @pytest.mark.slow
-def test_a_helper_that_is_right_for_other_calls_is_shown_with_its_call() -> None:
+def test_a_helper_that_is_right_for_other_calls_is_shown_with_its_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for limit in ("ALL_S", "LEAST_S"):  # no change is tried: one would help
+        monkeypatch.setattr(f"grader.places.undoing.{limit}", 0.0)
     text = solution_file("decoder").read_text(encoding="utf-8").replace("nn.LayerNorm", "Norm")
     text = text.replace("from torch import", "import torch\nfrom torch import", 1)
     wrong = text.replace("x = self.norm3(x + ", "x = self.norm2(x + ") + NORM
@@ -414,6 +417,29 @@ def test_weights_are_read_as_they_were_where_something_is_right() -> None:
     found = place("decoder", text.replace(old, old.removeprefix("self.norm2")))
     assert found is not None
     assert (found.place.line, found.evidence) == (line_of(text, old), "edited")
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_part_that_no_line_has_used_is_tried_first() -> None:
+    """It is used where the norm comes first, which this call does not ask for."""
+    text = solution_file("decoder").read_text(encoding="utf-8")
+    old = "self.norm2(x + self.dropout(self.cross_attention(x, memory, memory, src_mask)))"
+    for new in (old.removeprefix("self.norm2"), old.replace("self.norm2", "self.norm1")):
+        found = place("decoder", text.replace(old, new))
+        assert found is not None
+        assert found.proved
+        assert line_of(text, old) in found.lines
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_local_that_should_be_an_attribute_is_tried_first() -> None:
+    text = solution_file("decoder").read_text(encoding="utf-8")
+    for new in ("dropout = ", "dropout: nn.Module = "):
+        wrong = text.replace("self.dropout = ", new)
+        assert wrong != text
+        found = place("decoder", wrong)
+        assert found is not None
+        assert found.place.line == line_of(text, "self.dropout = ")
 
 
 def test_a_line_outside_of_functions_is_found() -> None:
