@@ -7,7 +7,7 @@ import re
 import torch
 
 from grader.core.value_trace import Event
-from grader.places.alignment import equal, hidden, plain_name
+from grader.places.alignment import RightCall, equal, hidden, plain_name
 from grader.places.by_values import first_wrong
 from grader.places.flow import Flow
 from grader.places.where import Where
@@ -31,9 +31,9 @@ def discarded(flow: Flow) -> Where | None:
 
 def never_dropped(flow: Flow) -> Where | None:
     """Dropout that a right run has and this one has nowhere: between the value it is for, and what takes that."""
-    if any(_draws(flow, event) for event in flow.events):
+    if any(_draws(flow, event) and not _changes_nothing(flow, event) for event in flow.events):
         return None
-    for right in flow.right.calls.get("dropout", []):
+    for right in _meant(flow, "dropout"):
         for index, event in enumerate(flow.events):
             for value in event.inputs if event.kind == "call" and index in flow.reaching else ():
                 numbers, producer = flow.trace.values[value].numbers, flow.producer(value)
@@ -48,6 +48,23 @@ def never_dropped(flow: Flow) -> Where | None:
     return None
 
 
+def drops_nothing(flow: Flow) -> Where | None:
+    """Dropout that gives back what it gets, where a right run drops some of it."""
+    for index, event in enumerate(flow.events):
+        if event.kind != "call" or plain_name(event.name) != "dropout" or not _changes_nothing(flow, event):
+            continue
+        numbers = flow.trace.values[event.inputs[0]].numbers
+        assert numbers is not None
+        for right in _meant(flow, "dropout"):
+            if right.inputs and equal(hidden(numbers), right.inputs[0], flow.right.close):
+                other = flow.source.made_around(event.place) or next(iter(event.callers), None)
+                said, meant = "dropout that drops nothing here", "some of the numbers dropped"
+                return Where(
+                    event.place, "value", other, value=said, expected=meant, event=index, evidence="alike"
+                )
+    return None
+
+
 def drawn(flow: Flow, *, facts: bool) -> int | None:
     """The first event that draws random numbers as no right run does: for another value, with another probability.
 
@@ -57,19 +74,14 @@ def drawn(flow: Flow, *, facts: bool) -> int | None:
         facts: only what is said of random numbers is wrong, so that what comes before is not asked.
     """
     first = None if facts else first_wrong(flow)
-    meant = [
-        call
-        for name in DRAWING
-        for call in flow.right.calls.get(name, [])
-        if not (call.inputs and equal(call.inputs[0], call.output.numbers, flow.right.close))
-    ]
+    meant = [call for name in DRAWING for call in _meant(flow, name)]
     for index, event in enumerate(flow.events[: None if first is None else first + 1]):
         if not _draws(flow, event) or not event.outputs or index not in flow.reaching:
             continue
         if not event.inputs:  # numbers by themselves, `torch.rand(shape)`: no right run has any
             return index
         value, result = (flow.trace.values[v].numbers for v in (event.inputs[0], event.outputs[0]))
-        if value is None or result is None or torch.equal(value, result):
+        if value is None or result is None or _changes_nothing(flow, event):
             continue
         fits = [
             call for call in meant if call.inputs and equal(hidden(value), call.inputs[0], flow.right.close)
@@ -105,6 +117,23 @@ def _draws(flow: Flow, event: Event) -> bool:
     """Whether an event draws random numbers, other than a parameter's first values."""
     name = event.name.rstrip("_")  # `__rand__` is an `&`
     return event.kind == "call" and name in DRAWING and event.frame not in flow.constructors
+
+
+def _changes_nothing(flow: Flow, event: Event) -> bool:
+    """Whether an event gives the numbers that it gets; False if it is not known."""
+    if not event.inputs or not event.outputs:
+        return False
+    value, result = (flow.trace.values[v].numbers for v in (event.inputs[0], event.outputs[0]))
+    return value is not None and result is not None and torch.equal(value, result)
+
+
+def _meant(flow: Flow, name: str) -> list[RightCall]:
+    """The calls of a function in right runs that change what they get."""
+    calls = flow.right.calls.get(name, [])
+    return [
+        one for one in calls
+        if not (one.inputs and equal(one.inputs[0], one.output.numbers, flow.right.close))
+    ]  # fmt: skip
 
 
 def _fractions(arguments: str) -> set[str]:

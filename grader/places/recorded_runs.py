@@ -38,7 +38,7 @@ from grader.places.ends import at_the_end, converted
 from grader.places.flow import Flow, refs
 from grader.places.patching import Patching
 from grader.places.raised import behind, cause, endless, exception, not_raised, raised
-from grader.places.random_numbers import applied, discarded, drawn, never_dropped, shared
+from grader.places.random_numbers import applied, discarded, drawn, drops_nothing, never_dropped, shared
 from grader.places.right_values import right_values_of
 from grader.places.turned import layouts_mixed, mixes, turned_by, turned_first
 from grader.places.where import Where
@@ -51,6 +51,7 @@ MOST_ONCE, OFTEN = 12, 3  # runs whose rounds are counted, and how many must hav
 TRACING_S = 1.5  # of work for values
 NARROW = 3  # lines with wrong lists and numbers
 MOST_MIXED = 3  # wrong events in which layouts may meet
+WHOLE = ("bool", "int32", "int64")
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 SURE = ("patched", "alike", "copied")  # evidence that what raised an error was wrong before
 
@@ -71,6 +72,7 @@ class Records:
         odd: lines with something that is not right.
         ran: all lines that ran, with the conditions for it.
         behind: lines behind an exception, or in helpers whose values a wrong line reads.
+        selecting: lines that made masks or indices which go into a wrong value: right ones may look alike.
         turned: lines that gave what goes into a wrong line a layout that no right run has.
         returns: by line, the lines where functions that it called returned.
         needed: lines that ran in every wrong run that was recorded; None if none was.
@@ -100,6 +102,7 @@ class Records:
         self.odd: list[int] = []
         self.ran: list[int] = []
         self.behind: list[int] = []
+        self.selecting: list[int] = []
         self.turned: list[int] = []
         self.returns: dict[int, list[int]] = {}
         self.needed: set[int] | None = None
@@ -278,7 +281,7 @@ class Records:
         default = other_default(flow)
         if default is not None:
             return default
-        dropped = never_dropped(flow) or discarded(flow)
+        dropped = drops_nothing(flow) or never_dropped(flow) or discarded(flow)
         if dropped is not None:
             return dropped
         known = self._key.right(wrong.scenario, wrong.got.free).values
@@ -356,6 +359,11 @@ class Records:
         frame = flow.events[blamed.event].frame
         givers = [flow.events[one] for one in flow.inputs[blamed.event]]
         self.behind += [one.place.line for one in givers if one.kind == "call" and one.frame != frame]
+        self.selecting += [
+            flow.events[maker].place.line
+            for value in flow.events[blamed.event].inputs
+            if flow.trace.values[value].dtype in WHOLE and (maker := flow.producer(value)) is not None
+        ]
         seen = index if blamed.since is None else blamed.since
         found = place_of(flow, blamed.event, why, seen=seen)
         line = flow.events[seen].place.line
@@ -427,7 +435,7 @@ class Records:
 
     def forget(self) -> None:
         """What earlier records said, before others."""
-        for lines in (self.odd, self.behind, self.turned, self.ran, self.flows):
+        for lines in (self.odd, self.behind, self.selecting, self.turned, self.ran, self.flows):
             lines.clear()
         self.returns.clear()
         self.needed = None

@@ -340,6 +340,7 @@ class Locator:
     ) -> list[int]:
         """The lines where a change is most likely, those first. Args: found: places by one wrong result each."""
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
+        lines += dict.fromkeys(one for one in self.records.selecting if one not in lines)
         errors = [one.got.error for one in wrong]  # where only some of the results are errors, too
         lines += dict.fromkeys(one.line for one in errors if one is not None and one.line)
         if best is not None and best.evidence == "alike":  # what is right, but should not run
