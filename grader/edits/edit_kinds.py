@@ -491,9 +491,14 @@ def entropies(node: ast.Call) -> Iterator[ast.expr]:
 def in_training(node: ast.Call) -> Iterator[ast.Call]:
     """A function that drops, in train mode only."""
     words = {word.arg: word for word in node.keywords}
-    name = called(node.args[0]) if called(node.func) == "partial" and node.args else called(node.func)
-    if "drop" in name.lower() and "training" not in words:
-        yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword("training", TRAINING)])
+    partial = called(node.func) == "partial" and bool(node.args)
+    name = called(node.args[0]) if partial else called(node.func)
+    own = isinstance(node.func, ast.Attribute) and called(node.func.value) == "self"  # a module: it has its mode
+    if "drop" in name.lower() and not own:
+        others = [word for word in node.keywords if word.arg != "training"]
+        kept = node.args[: 3 if partial else 2]  # after these comes the mode
+        if not isinstance(getattr(words.get("training"), "value", None), ast.Attribute):
+            yield ast.Call(node.func, kept, [*others, ast.keyword("training", TRAINING)])
     if "dropout_p" in words:
         others = [word for word in node.keywords if word.arg != "dropout_p"]
         share = ast.IfExp(TRAINING, words["dropout_p"].value, ast.Constant(0.0))
