@@ -24,6 +24,11 @@ def square(draws: Draws, _batch: int, queries: int, keys: int) -> Tensor:
     return draws.mask(queries, keys)
 
 
+def of_three_dimensions(draws: Draws, _batch: int, queries: int, keys: int) -> Tensor:
+    """bool [1, Tq, Tk]: the same for all heads."""
+    return draws.mask(1, queries, keys)
+
+
 def separate(draws: Draws, batch: int, queries: int, keys: int) -> Tensor:
     """bool [B, 1, Tq, Tk]: one for each sentence."""
     return draws.mask(batch, 1, queries, keys)

@@ -50,6 +50,7 @@ LONE = ("a batch of one", "a length of one")
 FORMS: tuple[tuple[str, masks.Form, str], ...] = (
     ("a bool mask [B, 1, 1, T]", masks.padding, "a bool mask"),
     ("a bool mask [T, T]", masks.square, "a bool mask"),
+    ("a bool mask [1, T, T]", masks.of_three_dimensions, "a bool mask"),
     ("a row that may attend to nothing", masks.closed_row, "a bool mask"),
     ("an additive mask", masks.of_numbers, "an additive mask"),
     ("an additive mask that hides nothing", masks.open_numbers, "an additive mask"),
@@ -247,6 +248,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
             ask_for(21, Size(2, 3, 6, 4), way=trained, forms=masks.every(kind, masks.padding), backward=True),
             "the backward pass",
         ),
+        one(title("the gradient in eval mode"), "gradients", ask_for(29, backward=True)),
         with_fixed_inputs(one(title("train mode"), "gradients", ask_for(26, way=trained, backward=True))),
         with_dropped_gradients(
             one(title("train mode"), "gradients", ask_for(27, way=dropping, backward=True))

@@ -139,6 +139,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
     trained = Way(norm, training=True)  # who saves memory in the backward pass does so in train mode
     train = _steady(kind, seed + 23, trained)
     backward = numbers(kind, seed + 21, 2, Size(2, 3, 6, 4), trained, forms=padding, backward=True)
+    still = numbers(kind, seed + 24, 2, Size(2, 3, 6, 4), way, backward=True)
     fixed = numbers(kind, seed + 22, 2, Size(2, 3, 6, 4), trained, backward=True)
     found = [
         one(title("three layers"), norm, numbers(kind, seed + 1, 3, way=way)),
@@ -162,6 +163,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
             found.append(one(title(f"{name} alone"), "masks", ask))
     found += [
         one(title("the gradient"), "gradients", backward, "the backward pass"),
+        one(title("the gradient in eval mode"), "gradients", still),
         with_fixed_inputs(one(title("train mode"), "gradients", fixed)),
         one(title("train mode"), "train", train, "train mode"),
     ]

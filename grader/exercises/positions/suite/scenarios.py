@@ -105,6 +105,7 @@ def _rest(name: str, seed: int) -> list[Scenario]:
         Scenario(
             "the gradient", name, "gradients", _gradient(name, seed), traits=frozenset({"the backward pass"})
         ),
+        Scenario("the gradient in train mode", name, "gradients", _gradient(name, seed + 1, training=True)),
         Scenario("train mode", name, "train", _train(name, seed)),
         Scenario("a short x after a long one", name, "train", _one_after_another(name, seed, (8, 3))),
         Scenario("a long x after a short one", name, "train", _one_after_another(name, seed, (3, 8))),
@@ -117,10 +118,10 @@ def _rest(name: str, seed: int) -> list[Scenario]:
     return made
 
 
-def _gradient(name: str, seed: int) -> Ask:
+def _gradient(name: str, seed: int, *, training: bool = False) -> Ask:
     def ask(client: Client) -> Answer:
         draws, max_len, shape = Draws(seed + 40), 7, (2, 5, 6)
-        instance, facts = ready(client, name, 6, max_len, seed)
+        instance, facts = ready(client, name, 6, max_len, seed, training=training)
         if facts.get("parameters") == "0":
             return {}
         table = table_of(seed, max_len, 6)
@@ -211,6 +212,15 @@ def _lengths(name: str, seed: int) -> list[Scenario]:
             _plain(name, (1, 600, 18), 600, seed + 74, zeros=True),
             slack=10.0,
             traits=frozenset({"a long sequence"}),
+        ),
+        Scenario(  # angles that are computed in bfloat16 are off by as much as the whole range
+            "bfloat16 inputs, T = 300",
+            name,
+            "dtypes",
+            _plain(name, (1, 300, 8), 300, seed + 75, zeros=True),
+            torch.bfloat16,
+            slack=3.0,
+            traits=frozenset({"bfloat16 inputs"}),
         ),
         Scenario("T = max_len + 1", name, "too long", too_long(7)),
         Scenario("T = 3 * max_len", name, "too long", too_long(18)),
