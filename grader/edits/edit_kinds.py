@@ -283,6 +283,16 @@ def along_last(node: ast.AST) -> Iterator[ast.expr]:
             yield ast.Call(function_named(node.func, name), [node.args[0], constant(-1)], [keep])
 
 
+def in_full_precision(node: ast.AST) -> Iterator[ast.Call]:
+    """A tensor that is made in the dtype of another one, `torch.arange(n, dtype=x.dtype)`, in 32 or 64 bits."""
+    for word in node.keywords if isinstance(node, ast.Call) else ():
+        if word.arg == "dtype" and isinstance(word.value, ast.Attribute) and word.value.attr == "dtype":
+            others = [one for one in node.keywords if one is not word]
+            for name in ("float32", "float64"):
+                dtype = ast.Attribute(ast.Name("torch", ast.Load()), name, ast.Load())
+                yield ast.Call(node.func, node.args, [*others, ast.keyword("dtype", dtype)])
+
+
 def of_arguments(given: Sequence[str]) -> Iterator[ast.Compare]:
     """Conditions of two arguments: whether they are the same. Args: given: the arguments."""
     for a, b in combinations((ast.Name(one, ast.Load()) for one in given[:MOST_COMPARED]), 2):
@@ -493,7 +503,9 @@ def in_training(node: ast.Call) -> Iterator[ast.Call]:
     words = {word.arg: word for word in node.keywords}
     partial = called(node.func) == "partial" and bool(node.args)
     name = called(node.args[0]) if partial else called(node.func)
-    own = isinstance(node.func, ast.Attribute) and called(node.func.value) == "self"  # a module: it has its mode
+    own = (
+        isinstance(node.func, ast.Attribute) and called(node.func.value) == "self"
+    )  # a module: it has its mode
     if "drop" in name.lower() and not own:
         others = [word for word in node.keywords if word.arg != "training"]
         kept = node.args[: 3 if partial else 2]  # after these comes the mode

@@ -19,6 +19,7 @@ from grader.engine.wording import deviation, values_in_words
 # mistake is off by more than 1e-3 somewhere. float64 allows for constants that were rounded to float32 on the way;
 # bfloat16 carries 8 bits.
 UNITS = {torch.float32: 3e-5, torch.float64: 3e-6, torch.bfloat16: 6e-2}
+NEARER = 0.5  # times as far from what explains wrong values as from right ones
 GRADIENT = 4.0  # a backward pass rounds about twice as often, and its sums are longer
 
 # Bool matrices that are drawn side by side: how their names begin, and what an x says.
@@ -100,6 +101,22 @@ def differing(scenario: Scenario, right: Observation, got: Observation, *, loose
     ]
     extra = [name for name in got.values if name not in right.values]
     return [*values, *facts, *extra]
+
+
+def explains(names: Collection[str], right: Observation, answer: Observation, got: Observation) -> bool:
+    """Whether wrong values are much nearer to another answer than to the right one.
+
+    Within a wide tolerance, as in bfloat16, they could agree with anything.
+
+    Args:
+        names: of what is wrong.
+    """
+    return all(
+        deviation(answer.values[name], got.values[name])
+        <= NEARER * deviation(right.values[name], got.values[name])
+        for name in names
+        if all(name in one.values for one in (right, answer, got))
+    )
 
 
 def only_dtypes(names: Collection[str], right: Observation, got: Observation) -> bool:

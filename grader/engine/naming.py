@@ -21,7 +21,7 @@ from grader.core.failures import Named, with_care
 from grader.core.submission import SubmissionError
 from grader.engine.bases import Bases
 from grader.engine.client import Client
-from grader.engine.contrast import picture_of, same, template
+from grader.engine.contrast import differing, explains, picture_of, same, template
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
 from grader.engine.scenario import Free, Observation, Scenario, observe
@@ -347,7 +347,12 @@ class Namer:
             and not (answer.error is not None and misfit(answer.error))
         ):
             return False  # none of the code ran, and most mistakes are in what runs
-        return index not in self._wrong or not same(scenario, self.findings.right[index], answer)
+        if index not in self._wrong:
+            return True
+        right = self.findings.right[index]
+        return not same(scenario, right, answer) and explains(
+            differing(scenario, right, got), right, answer, got
+        )
 
     @cached_property
     def _wrong(self) -> frozenset[int]:

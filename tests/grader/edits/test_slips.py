@@ -15,6 +15,7 @@ from grader.edits.edits import Edits
 from grader.edits.idle import unread
 from grader.edits.source_tree import Source
 from tests import solution_file
+from tests.grader.edits.tried import is_python
 from tests.grader.right import right_files
 
 MANY = 1500  # changes of a file that are looked at; of some files, all
@@ -472,14 +473,6 @@ def test_a_slip_is_undone_early(case: str) -> None:
     lines = range(1, len(text.splitlines()) + 1)
     tried = [new for _, (_, new) in zip(range(EARLY), Edits(text).among(lines, [], lines), strict=False)]
     assert wanted in [ast.dump(ast.parse(one)) for one in tried if is_python(one)]
-
-
-def is_python(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True
 
 
 def test_what_is_made_before_the_loop_is_made_nowhere_else() -> None:

@@ -219,7 +219,6 @@ def _lengths(name: str, seed: int) -> list[Scenario]:
             "dtypes",
             _plain(name, (1, 300, 8), 300, seed + 75, zeros=True),
             torch.bfloat16,
-            slack=3.0,
             traits=frozenset({"bfloat16 inputs"}),
         ),
         Scenario("T = max_len + 1", name, "too long", too_long(7)),
