@@ -267,14 +267,17 @@ class Changes:
                 yield from (
                     ast.Attribute(node.value, name, ast.Load()) for name in fields if name != node.attr
                 )
-        elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-            yield from (ast.Name(name, ast.Load()) for name in self._scopes.given(node.lineno))
-            own = (ast.Name(name, ast.Load()) for name in self._scopes.attributes(node.lineno)[:MOST_NAMES])
-            yield from map(_own, own)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             found = [n.value for n in nodes_of(self._trees[0]) if isinstance(n, ast.Constant)]
             others = {one for one in found if isinstance(one, str) and len(one) < 8 and one != node.value}
             yield from map(ast.Constant, sorted(others)[:4])
+
+    def numbers_as_names(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A number as an argument of the same function, or as an attribute of the same class."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+            yield from (ast.Name(name, ast.Load()) for name in self._scopes.given(node.lineno))
+            own = (ast.Name(name, ast.Load()) for name in self._scopes.attributes(node.lineno)[:MOST_NAMES])
+            yield from map(_own, own)
 
     def reduced(self, node: ast.AST) -> Iterator[ast.AST]:
         """An operator with the sum of one of its operands."""

@@ -140,6 +140,7 @@ class Edits:
         changed: tuple[Change, ...] = (self._changes.changed,)
         renamed: tuple[Change, ...] = (
             self._changes.renamed,
+            self._changes.numbers_as_names,
             self._changes.inverted,
             self._changes.other_arguments,
         )
@@ -168,6 +169,7 @@ class Edits:
             ([*first, *second, *rest], (self._moves.begun,)),
             ([*first, *second, *rest], (self._moves.repeated_names, self._moves.displaced, without_room)),
             (first, changed),
+            (first, (self._changes.numbers_as_names,)),
             (first, moved),
             (first[:MOST_ALIKE], (self._in_all_alike,)),
             (first, lacking),

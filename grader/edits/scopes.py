@@ -175,7 +175,9 @@ class Scopes:
         """Those that no line has read that ran, and that are modules, as far as their statements tell: calls, or one
         each of what a loop makes."""
         kinds = (ast.Call, ast.GeneratorExp, ast.ListComp)
-        classes = self._around(line, (ast.ClassDef,))
+        classes, function = self._around(line, (ast.ClassDef,)), self.function(line)
+        if function is None or function.name == "__init__":
+            return []
         made = [node for node in ast.walk(classes[0]) if isinstance(node, ast.Assign)] if classes else []
         parts = [
             node.attr

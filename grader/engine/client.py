@@ -11,7 +11,15 @@ import torch
 from torch import Tensor
 
 from grader.core.submission import Function as Callee
-from grader.core.submission import Gradients, Instance, Outcome, ParameterInfo, Submission, tensors
+from grader.core.submission import (
+    Gradients,
+    Instance,
+    Outcome,
+    ParameterInfo,
+    Submission,
+    SubmissionError,
+    tensors,
+)
 from grader.engine.layout import Layout
 from grader.engine.projection_names import is_bias_of
 from grader.engine.projections import missing, projections
@@ -44,13 +52,14 @@ class Client:
         free: what the contract leaves free, as the submission has it that this one is compared with.
 
     Attributes:
-        unread, unusual, free: see `grader.engine.scenario.Observation`.
+        unread, unusual, lacking, free: see `grader.engine.scenario.Observation`.
         projections: where the class that was loaded last keeps its projections.
         gradients: of all parameters, by name, of the last call that went backward.
         calls_before: before each call, make one with other numbers in the same shapes, see `after_a_call`.
         told_apart: whether such a call gave something else.
         only_fit: say of a call no more than whether its gradients fit, see `with_dropped_gradients`.
         fixed_inputs: ask for no gradients of inputs, see `with_fixed_inputs`.
+        only_made: end at the first call, see `made_only`.
         given: most tensors that one call was given.
         beside: arguments of another object of each class, made after the one that is asked, see `beside_another`.
         without_floats: whether every float that is an argument is 0 instead.
@@ -69,7 +78,7 @@ class Client:
     ) -> None:
         self.submission, self.rounding = submission, rounding
         self.dtype = rounding if dtype is None else dtype
-        self.unread = self.unusual = False
+        self.unread = self.unusual = self.lacking = False
         self._pick, self._seed = pick, seed
         self._made: list[Instance] = []
         self._read: dict[int, Callable[[Mapping[str, Tensor | None]], dict[str, Tensor]]] = {}
@@ -81,7 +90,7 @@ class Client:
         self.gradients: Mapping[str, Tensor | None] = {}
         self.beside: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
         self.calls_before = self.told_apart = False
-        self.only_fit = self.fixed_inputs = False
+        self.only_fit = self.fixed_inputs = self.only_made = False
         self.given = 0
         self.without_floats = False
         self.given_floats = 0
@@ -173,6 +182,7 @@ class Client:
         found = self._pick(component, readings(own, wanted))
         left_out = [one for one in wanted if one.name not in found.index and not one.optional]
         numbers = sum(info.value.numel() for info in own.values())
+        self.lacking |= bool(left_out)
         self.unread |= bool(left_out) and (
             numbers == sum(math.prod(one.shape) for one in wanted) or are_computed(own)
         )
@@ -203,7 +213,9 @@ class Client:
             values[name] = value
         biases_of = {name for name, info in own.items() if is_bias_of(name, info.value.shape, width)}
         numbers = sum(info.value.numel() for name, info in own.items() if name not in biases_of)
-        self.unread |= bool(missing(found, width)) and (numbers == 4 * width**2 or are_computed(own))
+        lost = missing(found, width)
+        self.lacking |= bool(lost)
+        self.unread |= bool(lost) and (numbers == 4 * width**2 or are_computed(own))
         self.unusual |= are_unusual(own, [(width, width), (width,)])
         self._fill(instance, found, values, own, zero=biases_of)
         return found
@@ -260,6 +272,8 @@ class Client:
             single: a tuple is no output, but a "result" in words.
             names: of the tensors of a tuple that is wanted; anything else is a "result" in words.
         """
+        if self.only_made:
+            raise SubmissionError("exception", "nothing is called")
         made: dict[int, Tensor] = {}
         grad = () if self.fixed_inputs else grad
         weights: Mapping[str, ParameterInfo] = {}

@@ -273,7 +273,7 @@ def unread(findings: Findings) -> Named | None:
     right = [one for i, one in enumerate(findings.got) if one.unusual and i not in set(findings.wrong)]
     known = any(x.is_floating_point() for one in right for x in one.values.values())
     wrong = [findings.got[i] for i in findings.wrong]
-    if not wrong or not all(one.unread or (one.unusual and not known) for one in wrong):
+    if not wrong or not all(one.unread or (one.unusual and not one.lacking and not known) for one in wrong):
         return None
     return Named(
         "parameters-not-recognised",

@@ -122,11 +122,21 @@ def with_fixed_inputs(scenario: Scenario) -> Scenario:
     return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=frozenset({FIXED}))
 
 
+def made_only(scenario: Scenario) -> Scenario:
+    """What a scenario makes, without a call: for a record of what constructors do."""
+
+    def prepare(client: Client) -> None:
+        client.only_made = True
+
+    return replace(scenario, title=f"{scenario.title}, made only", ask=Prepared(scenario.ask, prepare))
+
+
 @dataclass(frozen=True)
 class Observation:
     """What a scenario gave: tensors and texts by name, or the error that ended it.
 
     `unread`: parameters that are as many numbers as they should be were not recognised, and so not loaded.
+    `lacking`: parameters that right code has were not found.
     `unusual`: parameters are kept in shapes that say little about the order of their numbers.
     `free`: what the contract leaves free, as the submission has it, see `Client.left_free`.
     `chosen`: words and switches that the class was constructed with, by name: norm="pre".
@@ -139,6 +149,7 @@ class Observation:
     facts: Mapping[str, str] = field(default_factory=dict)
     error: SubmissionError | None = None
     unread: bool = False
+    lacking: bool = False
     unusual: bool = False
     free: Free = ()
     chosen: Free = ()

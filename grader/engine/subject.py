@@ -84,6 +84,7 @@ def run(
             found = replace(
                 observe(answer),
                 unread=client.unread,
+                lacking=client.lacking,
                 unusual=client.unusual,
                 free=tuple(client.free.items()),
                 chosen=tuple(client.chosen.items()),

@@ -16,7 +16,7 @@ from grader.core.value_trace import Place, Recordable, ValueTrace
 from grader.edits.source_tree import Source
 from grader.engine.answers import Answers
 from grader.engine.contrast import differing, only_dtypes, same
-from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
+from grader.engine.scenario import Free, Observation, Scenario, made_only, scenarios_of
 from grader.engine.subject import AnswerKey, Subject
 from grader.engine.work_clock import clock
 from grader.places.alignment import OTHER_NAMES, RightValues, plain_name
@@ -118,10 +118,8 @@ class Records:
             if whole and not trace.ran:  # a loop over hundreds of positions
                 return None
             line = wrong.got.error.line if wrong.got.error is not None else None
-            if trace.ran and line in (None, *trace.ran):  # a call that makes parameters is not recorded
-                ran = {*trace.ran, *self.source.backward}
-                ran |= {one for line in trace.ran for one in self.source.made(line)}
-                self.needed = ran & (self.needed or ran)
+            if line in (None, *trace.ran):  # a call that makes parameters is not recorded
+                self._narrow([*trace.ran, *self.source.backward] if trace.ran else [])
             if set(differing(wrong.scenario, self._key.right(wrong.scenario, again.free), again)) & set(
                 wrong.names
             ):
@@ -134,6 +132,15 @@ class Records:
                     self._explanations.add(flow, found, wrong.scenario, wrong.got.free, exact=in_doubles)
                 return found
         return None
+
+    def narrow_to_constructors(self, wrong: Wrong) -> None:
+        """Leave of the lines that ran those which run before anything is called."""
+        self._narrow(self.recorded(made_only(wrong.scenario), exact=False)[0].ran)
+
+    def _narrow(self, ran: Sequence[int]) -> None:
+        needed = {*ran, *(one for line in ran for one in self.source.made(line))}
+        if needed:
+            self.needed = needed & (self.needed or needed)
 
     def suspected(self, wrong: Sequence[Wrong]) -> list[int]:
         """The most likely lines, by one wrong result."""

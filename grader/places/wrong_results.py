@@ -217,6 +217,9 @@ class Locator:
                 counts[one.place.line] += one.why != "omitted"
                 if counts[one.place.line] == ENOUGH_AGREE:
                     break
+        made = [one for one in wrong if one.got.lacking or one.got.extra]
+        if made and not self.records.late():
+            self.records.narrow_to_constructors(made[0])
         if self._undoing is not None:
             self._undoing.spend(max(0.0, clock.seconds() - self.records.end))  # records that took long
         return found
@@ -345,6 +348,8 @@ class Locator:
         lines += dict.fromkeys(one.line for one in errors if one is not None and one.line)
         if best is not None and best.evidence == "alike":  # what is right, but should not run
             lines += [one for line in best.lines for one in self.source.decides(line) if one not in lines]
+        if any(one.got.lacking or one.got.extra for one in wrong):
+            lines += sorted(self.records.needed or ())
         lines += [one for one in dict.fromkeys(self.records.turned) if one not in lines][:MOST_LIKELY]
         if best is not None and best.why == "error":
             lines += [
