@@ -285,12 +285,43 @@ def along_last(node: ast.AST) -> Iterator[ast.expr]:
 
 def in_full_precision(node: ast.AST) -> Iterator[ast.Call]:
     """A tensor that is made in the dtype of another one, `torch.arange(n, dtype=x.dtype)`, in 32 or 64 bits."""
-    for word in node.keywords if isinstance(node, ast.Call) else ():
+    if not isinstance(node, ast.Call):
+        return
+    for word in node.keywords:
         if word.arg == "dtype" and isinstance(word.value, ast.Attribute) and word.value.attr == "dtype":
             others = [one for one in node.keywords if one is not word]
             for name in ("float32", "float64"):
                 dtype = ast.Attribute(ast.Name("torch", ast.Load()), name, ast.Load())
                 yield ast.Call(node.func, node.args, [*others, ast.keyword("dtype", dtype)])
+
+
+def unless_none(node: ast.AST) -> Iterator[ast.IfExp]:
+    """A value or else another one, `x or default`, which takes a 0 for nothing: unless it is None."""
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and len(node.values) == 2:
+        value, default = node.values
+        if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)):
+            yield ast.IfExp(ast.Compare(value, [ast.Is()], [ast.Constant(None)]), default, value)
+
+
+def into_a_copy(node: ast.AST) -> Iterator[ast.AST]:
+    """Into the tensor itself, `x[mask, 0] = y` and `x[mask] = 0`, what is written into a copy of some of its rows:
+    `x[mask][:, 0] = y`, `x[mask].zero_()`."""
+    if (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Subscript)
+    ):
+        rest = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        whole = isinstance(rest[0], ast.Slice) and is_whole(rest[0])
+        index = ast.Tuple([node.value.slice, *rest[whole:]], ast.Load())
+        yield ast.Subscript(node.value.value, index, ast.Store())
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        function, args = node.value.func, node.value.args
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Subscript):
+            written = {"zero_": ast.Constant(0), "fill_": args[0] if args else None}.get(function.attr)
+            if written is not None:
+                part = function.value
+                yield ast.Assign([ast.Subscript(part.value, part.slice, ast.Store())], written)
 
 
 def of_arguments(given: Sequence[str]) -> Iterator[ast.Compare]:

@@ -19,12 +19,14 @@ from grader.edits.edit_kinds import (
     exchanged,
     for_each_row,
     in_full_precision,
+    into_a_copy,
     laid_out,
     of_arguments,
     one_axis,
     out_of_place,
     regrouped,
     unkept,
+    unless_none,
     without_an_end,
 )
 from grader.edits.file_text import FileText
@@ -233,6 +235,8 @@ class Edits:
             along_last,
             for_each_row,
             in_full_precision,
+            unless_none,
+            into_a_copy,
             self._handed,
             self._slips.undone,
             self._several.counter_advanced,

@@ -11,11 +11,13 @@ from grader.edits.alike import Alike, worked_on
 from grader.edits.edit_kinds import laid_out
 from grader.edits.file_text import FileText
 from grader.edits.made_once import MadeOnce
+from grader.edits.parsed import replaced_parts
 from grader.edits.slips import Slips
-from grader.edits.syntax import called, method_free, replaced
+from grader.edits.syntax import called, method_free
 
 MOST_READ = 6  # times that a function reads a name, for another one everywhere
 MOST_OTHERS = 8
+MOST_STEPS = 4  # of a statement
 SORTING = ("sorted", "sort", "argsort")
 KEPT = (
     "(lambda old, new: __import__('torch').nn.functional.pad(old, "
@@ -118,21 +120,27 @@ class Several:
                 yield FileText(text).with_text(node, line + _further_lines(node))
 
     def applied_before(self, node: ast.AST) -> Iterator[str]:
-        """A step on what another one has made, on what that was made of: for `y = top.exp()`, before `x.topk(k)`."""
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
-            return
-        step, given = node.value, worked_on(node.value)
-        if not isinstance(given, ast.Name):
+        """A step on what another one has made, on what that was made of: for `y = top.exp()`, before `x.topk(k)`; also
+        for `best.values.exp()`."""
+        if not isinstance(node, (ast.Assign, ast.Return)) or node.value is None:
             return
         body = self._alike.statements_beside(node)
-        for one in body[: body.index(node)][::-1]:
-            target = one.targets[0] if isinstance(one, ast.Assign) else None
-            first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
-            if isinstance(one, ast.Assign) and getattr(first, "id", "") == given.id:
-                before = worked_on(one.value)
-                if before is not None:
-                    yield self._file.with_all([(before, replaced(step, given.id, before)), (step, given)])
-                return
+        calls = [one for one in ast.walk(node.value) if isinstance(one, ast.Call)]
+        for step in calls[:MOST_STEPS]:
+            given = worked_on(step)
+            part = isinstance(given, ast.Attribute) and given.attr == "values"
+            name = getattr(given.value if isinstance(given, ast.Attribute) and part else given, "id", None)
+            if name is None or given is None:
+                continue
+            for one in body[: body.index(node)][::-1]:
+                target = one.targets[0] if isinstance(one, ast.Assign) else None
+                first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+                if isinstance(one, ast.Assign) and getattr(first, "id", "") == name:
+                    before = worked_on(one.value)
+                    if before is not None:
+                        moved = replaced_parts(step, (given, before))
+                        yield self._file.with_all([(before, moved), (step, given)])
+                    break
 
     def of_old_and_new(self, node: ast.AST) -> Iterator[str]:
         """What reads a value that the statement before it has updated, of the old value, and once more of the new one:

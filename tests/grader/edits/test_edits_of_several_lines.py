@@ -274,6 +274,10 @@ LATE = [
     ("empty = ~x.any(dim=-1).all()", "empty = ~x.any(dim=-1, keepdim=True)"),
     ("x = x.argmax(-1, keepdim=False).max()", "x = x.argmax(-1, keepdim=True)"),
     ("x = torch.arange(9, dtype=y.dtype)", "x = torch.arange(9, dtype=torch.float32)"),
+    ("x = y or z", "x = z if y is None else y"),
+    ("x[y][:, 1] = z", "x[y, 1] = z"),
+    ("x[y][1] = z", "x[y, 1] = z"),
+    ("x[y].zero_()", "x[y] = 0"),
     ("x.data.mul_(y)", "x = x.mul(y)"),
     ("x /= math.sqrt(y)", "x /= math.sqrt(max(y, z))"),
     ("x = y + 1", "x = min(y, z) + 1"),
@@ -308,6 +312,9 @@ def test_keys_tell_the_rounds_of_outer_loops_apart() -> None:
 def test_a_step_is_made_before_another_one() -> None:
     text = "def f(x, k):\n    top, ids = x.view(-1).topk(k)\n    y = top.log_softmax(-1)\n    return y, ids\n"
     new = text.replace("x.view(-1)", "x.view(-1).log_softmax(-1)").replace("= top.log_softmax(-1)", "= top")
+    assert plain(new) in texts_of(text, 3)
+    text = "def f(x, k):\n    best = x.topk(k)\n    return best.values.exp().tolist(), best.indices\n"
+    new = text.replace("x.topk", "x.exp().topk").replace("values.exp()", "values")
     assert plain(new) in texts_of(text, 3)
 
 
