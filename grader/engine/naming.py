@@ -375,15 +375,25 @@ class Namer:
         """Pairs around a mistake that explains a wrong scenario alone, on top of each base; not for ever."""
         end = clock.seconds() + PAIRS_S
         near = self._near  # whose answers do not count
-        order = self.findings.order()
         for akin, answers in ((True, PAIR_ANSWERS // 3), (False, PAIR_ANSWERS)):
             limit = self._known.asked + answers
-            for pair in (pair for first in self._starts(near) for pair in self._pairs(first, akin=akin)):
+            for pair, order in (
+                (pair, order)
+                for first in self._starts(near)
+                for order in [self._least_like(first)]
+                for pair in self._pairs(first, order[0], akin=akin)
+            ):
                 if self._known.asked > limit or clock.seconds() > end or time.monotonic() > self._deadline:
                     break
                 if self._first([pair], order) is not None:
                     return self._pair(pair)
         return []
+
+    def _least_like(self, candidate: Candidate) -> Sequence[int]:
+        """All scenarios, with a wrong one first that the candidate alone does not explain: a second mistake must."""
+        order = self.findings.order()
+        odd = next((i for i in order if i in self._wrong and not self._matches(candidate, i)), order[0])
+        return [odd, *(i for i in order if i != odd)]
 
     def _starts(self, near: Sequence[Candidate]) -> Iterator[Candidate]:
         yield from near
@@ -412,16 +422,19 @@ class Namer:
             left = [c for c in left if c not in those]
         return sorted(found, key=lambda c: sum(not self._matches(c, i) for i in fine))
 
-    def _pairs(self, first: Candidate, *, akin: bool) -> Iterator[Candidate]:
+    def _pairs(self, first: Candidate, odd: int, *, akin: bool) -> Iterator[Candidate]:
         """A mistake and others: made after it, and for one that is near before it too.
 
         Args:
+            odd: a scenario that the first one does not explain: the other one alone is wrong there.
             akin: those of its own theme, which are in one file; else all others.
         """
         mine = first.mistakes[0]
         near = any(first is one for one in self._near)
         for other in self.mistakes:
             if other is mine or (other.patch.__module__ == mine.patch.__module__) != akin:
+                continue
+            if not any(self._shows(one, odd) for one in self._known.singles(other, 0)):
                 continue
             for steps in other.variants(first.steps):
                 yield Candidate((mine, other), steps, self._known)
@@ -445,11 +458,12 @@ class Namer:
     def _shown_by(self, mistake: Mistake[Any]) -> frozenset[int]:
         """Wrong scenarios in which this mistake alone would show."""
         alone = self._known.singles(mistake, 0)[0]
-        return frozenset(
-            i
-            for i in self.findings.wrong
-            if not same(self.findings.scenarios[i], self.findings.right[i], self._answer(alone, i))
-        )
+        return frozenset(i for i in self.findings.wrong if self._shows(alone, i))
+
+    def _shows(self, candidate: Candidate, index: int) -> bool:
+        """Whether a candidate gives a wrong answer."""
+        right = self.findings.right[index]
+        return not same(self.findings.scenarios[index], right, self._answer(candidate, index))
 
     def _in_parts(self) -> list[Account]:
         """Mistakes that each explain several of the wrong scenarios, and contradict nothing that is right."""
