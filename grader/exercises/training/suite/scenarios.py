@@ -140,7 +140,7 @@ def _step(
             answer |= _loss(outcome, which, client.dtype)
             if outcome.changed:
                 answer["changed in place"] = ", ".join(_argument(p) for p in outcome.changed)
-        return {**answer, **_after_the_step(part, optimizer)}
+        return {**answer, **_after_the_step(part, optimizer, batch)}
 
     return ask
 
@@ -159,13 +159,23 @@ def _loss(outcome: Outcome, which: str, dtype: torch.dtype) -> dict[str, Tensor 
     return said
 
 
-def _after_the_step(part: Instance, optimizer: Instance) -> Answer:
+def _whole(given: Sequence[Tensor], batch: int) -> Tensor:
+    """The rows that a model was given first; of the calls after it, too, if it gets the batch in parts."""
+    rows = given[0]
+    for one in given[1:]:
+        if len(rows) >= batch or one.shape[1:] != rows.shape[1:]:
+            break
+        rows = torch.cat([rows, one])  # [B, S]
+    return rows
+
+
+def _after_the_step(part: Instance, optimizer: Instance, batch: int) -> Answer:
     """Return what the model was given, in which mode, and its parameters now."""
     calls: Sequence[Mapping[str, Tensor]] = part.call([], method="recorded").value
     facts: dict[str, Tensor | str] = {}
     if calls:
-        facts["source that the model was given"] = calls[0]["src"]
-        facts["decoder input"] = calls[0]["tgt"]
+        facts["source that the model was given"] = _whole([call["src"] for call in calls], batch)
+        facts["decoder input"] = _whole([call["tgt"] for call in calls], batch)
         trained = bool(calls[0]["training"])
         facts["mode while it ran"] = "train" if trained else "eval"
     facts |= {
