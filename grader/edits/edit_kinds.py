@@ -21,6 +21,7 @@ from grader.edits.syntax import (
     in_each,
     is_whole,
     method,
+    method_free,
     with_argument,
 )
 
@@ -61,6 +62,7 @@ FUNCTIONS = (
     ("zeros", "ones"),
     ("zeros_like", "ones_like"),
     ("all", "any"),
+    ("logsumexp", "amax"),
     ("cat", "stack"),
     ("repeat", "repeat_interleave"),
     ("append", "extend"),
@@ -301,6 +303,30 @@ def unless_none(node: ast.AST) -> Iterator[ast.IfExp]:
         value, default = node.values
         if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)):
             yield ast.IfExp(ast.Compare(value, [ast.Is()], [ast.Constant(None)]), default, value)
+
+
+def in_all_groups(node: ast.AST) -> Iterator[ast.expr]:
+    """The parameters of all groups of an optimizer, for those of the first: `param_groups[0]["params"]`."""
+    first = node.value if isinstance(node, ast.Subscript) else None
+    if isinstance(first, ast.Subscript) and called(first.value) == "param_groups":
+        text = f"[one for group in {ast.unparse(first.value)} for one in group['params']]"
+        yield ast.parse(text, mode="eval").body
+
+
+def with_repetitions(node: ast.AST) -> Iterator[ast.expr]:
+    """What a dictionary or a set has once for each key or value, as often as it comes: `{word: ids(word) for word in
+    words}`, `set(words)`, `dict(zip(words, rows))`."""
+    if isinstance(node, ast.DictComp):
+        yield method_free("dict", method_free("enumerate", ast.ListComp(node.value, node.generators)))
+    elif isinstance(node, ast.SetComp):
+        yield ast.ListComp(node.elt, node.generators)
+    elif isinstance(node, ast.Call) and len(node.args) == 1:
+        inner = node.args[0]
+        zipped = isinstance(inner, ast.Call) and called(inner.func) == "zip" and len(inner.args) == 2
+        if called(node.func) in ("set", "frozenset", "fromkeys"):
+            yield method_free("list", inner)
+        elif called(node.func) == "dict" and zipped and isinstance(inner, ast.Call):
+            yield method_free("dict", method_free("enumerate", inner.args[1]))
 
 
 def into_a_copy(node: ast.AST) -> Iterator[ast.AST]:

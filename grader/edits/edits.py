@@ -18,6 +18,7 @@ from grader.edits.edit_kinds import (
     along_last,
     exchanged,
     for_each_row,
+    in_all_groups,
     in_full_precision,
     into_a_copy,
     laid_out,
@@ -27,6 +28,7 @@ from grader.edits.edit_kinds import (
     regrouped,
     unkept,
     unless_none,
+    with_repetitions,
     without_an_end,
 )
 from grader.edits.file_text import FileText
@@ -237,6 +239,9 @@ class Edits:
             in_full_precision,
             unless_none,
             into_a_copy,
+            in_all_groups,
+            with_repetitions,
+            self._slips.with_another_name,
             self._handed,
             self._slips.undone,
             self._several.counter_advanced,

@@ -109,12 +109,35 @@ class MadeOnce:
                     else:
                         yield ast.Tuple(others, ast.Load())
 
+    def of_dataclass(self, node: ast.AST) -> list[ast.AnnAssign]:
+        """Defaults of a dataclass that call something (`rows: Rows = Rows()`), if this statement is the first."""
+        for each in nodes_of(self._tree):
+            if isinstance(each, ast.ClassDef) and any(
+                "dataclass" in ast.unparse(one) for one in each.decorator_list
+            ):
+                own = [one for one in each.body if isinstance(one, ast.AnnAssign)]
+                calls = [
+                    one
+                    for one in own
+                    if isinstance(one.value, ast.Call) and called(one.value.func) != "field"
+                ]
+                if calls and calls[0] is node:
+                    return calls
+        return []
+
     def of_class(self, node: ast.AST) -> list[ast.Assign | ast.AnnAssign]:
-        """Lists and dictionaries that a class makes once for all objects, if this statement is the first of them."""
+        """Lists, dictionaries and objects of the file that a class makes once for all objects, if this statement is
+        the first of them."""
+        classes = {one.name for one in nodes_of(self._tree) if isinstance(one, ast.ClassDef)}
         for each in nodes_of(self._tree):
             body = each.body if isinstance(each, ast.ClassDef) and not each.decorator_list else []
             own = [one for one in body if isinstance(one, (ast.Assign, ast.AnnAssign))]
-            found = [one for one in own if isinstance(one.value, WRITABLE)]
+            found = [
+                one
+                for one in own
+                if isinstance(one.value, WRITABLE)
+                or (isinstance(one.value, ast.Call) and called(one.value.func) in classes)
+            ]
             constructors = [
                 one for one in body if isinstance(one, ast.FunctionDef) and one.name == "__init__"
             ]

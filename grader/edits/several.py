@@ -78,6 +78,11 @@ class Several:
             for one in shared[1:]:
                 text = FileText(text).with_text(one, "pass")
             yield text
+        defaults = [one.value for one in self._made_once.of_dataclass(node) if one.value is not None]
+        if defaults:
+            each = "__import__('dataclasses').field(default_factory=lambda: {})"
+            made = [ast.parse(each.format(ast.unparse(one)), mode="eval").body for one in defaults]
+            yield self._file.with_all(list(zip(defaults, made, strict=True)))
 
     def uncopied(self, node: ast.AST) -> Iterator[str]:
         """What a file copies, `deepcopy(x)` or `x.clone()`, in each place as it is."""

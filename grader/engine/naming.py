@@ -375,25 +375,25 @@ class Namer:
         """Pairs around a mistake that explains a wrong scenario alone, on top of each base; not for ever."""
         end = clock.seconds() + PAIRS_S
         near = self._near  # whose answers do not count
+        order = self.findings.order()
         for akin, answers in ((True, PAIR_ANSWERS // 3), (False, PAIR_ANSWERS)):
             limit = self._known.asked + answers
-            for pair, order in (
-                (pair, order)
+            for pair, odd in (
+                (one, at)
                 for first in self._starts(near)
-                for order in [self._least_like(first)]
-                for pair in self._pairs(first, order[0], akin=akin)
+                for at in [self._unexplained(first)]
+                for one in self._pairs(first, at, akin=akin)
             ):
                 if self._known.asked > limit or clock.seconds() > end or time.monotonic() > self._deadline:
                     break
-                if self._first([pair], order) is not None:
+                if self._first([pair], [odd, *order]) is not None:
                     return self._pair(pair)
         return []
 
-    def _least_like(self, candidate: Candidate) -> Sequence[int]:
-        """All scenarios, with a wrong one first that the candidate alone does not explain: a second mistake must."""
+    def _unexplained(self, candidate: Candidate) -> int:
+        """A wrong scenario that the candidate alone does not explain: a second mistake must."""
         order = self.findings.order()
-        odd = next((i for i in order if i in self._wrong and not self._matches(candidate, i)), order[0])
-        return [odd, *(i for i in order if i != odd)]
+        return next((i for i in order if i in self._wrong and not self._matches(candidate, i)), order[0])
 
     def _starts(self, near: Sequence[Candidate]) -> Iterator[Candidate]:
         yield from near

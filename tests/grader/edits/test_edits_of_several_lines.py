@@ -275,6 +275,14 @@ LATE = [
     ("x = x.argmax(-1, keepdim=False).max()", "x = x.argmax(-1, keepdim=True)"),
     ("x = torch.arange(9, dtype=y.dtype)", "x = torch.arange(9, dtype=torch.float32)"),
     ("x = y or z", "x = z if y is None else y"),
+    (
+        "x = y.param_groups[0]['params']",
+        "x = [one for group in y.param_groups for one in group['params']]",
+    ),
+    ("x = {one: z for one in y}", "x = dict(enumerate([z for one in y]))"),
+    ("x = dict(zip(y, z))", "x = dict(enumerate(z))"),
+    ("x = set(y)", "x = list(y)"),
+    ("x = {f(one) for one in y}", "x = [f(one) for one in y]"),
     ("x[y][:, 1] = z", "x[y, 1] = z"),
     ("x[y][1] = z", "x[y, 1] = z"),
     ("x[y].zero_()", "x[y] = 0"),
@@ -331,3 +339,33 @@ def test_a_local_is_computed_again_from_an_attribute_that_has_changed() -> None:
 def test_no_limits_are_tried_for_tensors() -> None:
     text = "def f(x, y):\n    x = x * y.size(0)\n    return x\n"
     assert not any("max(" in one for one in texts_of(text, 2))
+
+
+STATE = """from dataclasses import dataclass
+
+KEPT = ("rows", "sums")
+
+
+class Rows:
+    pass
+
+
+@dataclass
+class State:
+    rows: Rows = Rows()
+    sums: Rows = Rows()
+    size: int = 0
+"""
+
+
+def test_a_list_of_attributes_gets_another_one() -> None:
+    assert plain(STATE.replace('"sums")', '"sums", "size")')) in texts_of(STATE, 3)
+    assert not any("'sums', 'size'" in one for one in texts_of(STATE.replace('"rows"', '"row"'), 3))
+
+
+def test_defaults_of_a_dataclass_are_made_for_each_object() -> None:
+    new = STATE.replace(" = Rows()", " = __import__('dataclasses').field(default_factory=lambda: Rows())")
+    assert plain(new) in texts_of(STATE, 12)
+    known: dict[str, Any] = {}
+    exec(new, known)
+    assert known["State"]().rows is not known["State"]().rows
