@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from grader.edits.axes import indexed, shape_of_one, transposed
 from grader.edits.edit_kinds import (
     COMPARISONS,
     EQUATION,
@@ -16,14 +17,11 @@ from grader.edits.edit_kinds import (
     by_one,
     equations,
     exchanged,
-    indexed,
     near,
     of_call,
     of_two,
     rarer_of_call,
     reordered,
-    shape_of_one,
-    transposed,
     unwrapped,
 )
 from grader.edits.file_text import FileText

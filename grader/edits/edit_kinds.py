@@ -12,7 +12,6 @@ from typing import Any
 
 from grader.edits.syntax import (
     PATHS,
-    SELF,
     TRAINING,
     argument,
     called,
@@ -21,7 +20,6 @@ from grader.edits.syntax import (
     in_each,
     is_whole,
     method,
-    method_free,
     with_argument,
 )
 
@@ -108,14 +106,10 @@ WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that m
 WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous")
 EPS = (1e-5, 1e-6)  # that norms have where nothing is said
 DIMS = (-1, -2, 0, 1, 2, 3)
-EXTREMES = {"max": "amax", "amax": "amax", "min": "amin", "amin": "amin"}
-ONE_AXIS = (0, 1, -1)  # where a result may lack an axis
 MOST_ITEMS = 4  # of a tuple whose items are exchanged
 MOST_NEIGHBOURS = 12  # items of longer lists
-MOST_SIZES = 5  # of a view whose sizes are exchanged
 MOST_COMPARED = 6  # arguments of a function
 MOST_LETTERS = 5  # of an equation
-NEW = ast.Constant(None)  # as an index: another dimension
 EQUATION = re.compile(r"[\w ,.]+->[\w .]*")
 
 
@@ -228,219 +222,10 @@ def bounded(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.stmt]:
             yield found
 
 
-def laid_out(node: ast.AST) -> Iterator[ast.AST]:
-    """A view whose sizes are exchanged, so that another axis is split, or that takes the place of a transposition; what
-    lies side by side put in turns, and the other way round."""
-    if not isinstance(node, ast.Call):
-        return
-    outer = node
-    if called(node.func) == "cat" and node.args:
-        turns = ast.Call(
-            function_named(node.func, "stack"), node.args[:1], [ast.keyword("dim", constant(-1))]
-        )
-        yield method(turns, "flatten", constant(-2))
-    elif called(node.func) in ("flatten", "reshape", "view") and isinstance(node.func, ast.Attribute):
-        stack = node.func.value
-        if isinstance(stack, ast.Call) and called(stack.func) == "stack" and stack.args:
-            yield ast.Call(
-                function_named(stack.func, "cat"), stack.args[:1], [ast.keyword("dim", constant(-1))]
-            )
-    if called(node.func) in ("permute", "transpose") and isinstance(node.func, ast.Attribute):
-        inner = node.func.value
-        if not isinstance(inner, ast.Call):
-            return
-        node = inner
-    if called(node.func) not in ("view", "reshape") or not 2 < len(node.args) <= MOST_SIZES:
-        return
-    for i, j in combinations(range(len(node.args)), 2):
-        sizes = list(node.args)
-        sizes[i], sizes[j] = sizes[j], sizes[i]
-        viewed = ast.Call(node.func, sizes, node.keywords)
-        if outer is node:
-            yield method(viewed, "transpose", constant(i - len(sizes)), constant(j - len(sizes)))
-        else:
-            yield ast.Call(ast.Attribute(viewed, called(outer.func), ast.Load()), outer.args, outer.keywords)
-            yield method(viewed, "transpose", constant(1), constant(2))
-
-
-def one_axis(node: ast.AST) -> Iterator[ast.AST]:
-    """A result, or the first of several, with an axis of size 1 more, or less."""
-    if not isinstance(node, ast.Return) or node.value is None:
-        return
-    items = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-    for name in ("unsqueeze", "squeeze"):
-        for dim in ONE_AXIS:
-            new = method(items[0], name, constant(dim))
-            yield ast.Return(new if items[0] is node.value else ast.Tuple([new, *items[1:]], ast.Load()))
-
-
-def along_last(node: ast.AST) -> Iterator[ast.expr]:
-    """The largest or smallest number of all, `x.max()`, as one for each row."""
-    if isinstance(node, ast.Call) and called(node.func) in EXTREMES and not node.keywords:
-        keep = ast.keyword("keepdim", constant(True))
-        name = EXTREMES[called(node.func)]
-        if isinstance(node.func, ast.Attribute) and not node.args:
-            yield ast.Call(ast.Attribute(node.func.value, name, ast.Load()), [constant(-1)], [keep])
-        elif len(node.args) == 1 and called(getattr(node.func, "value", node)) == "torch":
-            yield ast.Call(function_named(node.func, name), [node.args[0], constant(-1)], [keep])
-
-
-def in_full_precision(node: ast.AST) -> Iterator[ast.Call]:
-    """A tensor that is made in the dtype of another one, `torch.arange(n, dtype=x.dtype)`, in 32 or 64 bits."""
-    if not isinstance(node, ast.Call):
-        return
-    for word in node.keywords:
-        if word.arg == "dtype" and isinstance(word.value, ast.Attribute) and word.value.attr == "dtype":
-            others = [one for one in node.keywords if one is not word]
-            for name in ("float32", "float64"):
-                dtype = ast.Attribute(ast.Name("torch", ast.Load()), name, ast.Load())
-                yield ast.Call(node.func, node.args, [*others, ast.keyword("dtype", dtype)])
-
-
-def unless_none(node: ast.AST) -> Iterator[ast.IfExp]:
-    """A value or else another one, `x or default`, which takes a 0 for nothing: unless it is None."""
-    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and len(node.values) == 2:
-        value, default = node.values
-        if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)):
-            yield ast.IfExp(ast.Compare(value, [ast.Is()], [ast.Constant(None)]), default, value)
-
-
-def in_all_groups(node: ast.AST) -> Iterator[ast.expr]:
-    """The parameters of all groups of an optimizer, for those of the first: `param_groups[0]["params"]`."""
-    first = node.value if isinstance(node, ast.Subscript) else None
-    if isinstance(first, ast.Subscript) and called(first.value) == "param_groups":
-        text = f"[one for group in {ast.unparse(first.value)} for one in group['params']]"
-        yield ast.parse(text, mode="eval").body
-
-
-def with_repetitions(node: ast.AST) -> Iterator[ast.expr]:
-    """What a dictionary or a set has once for each key or value, as often as it comes: `{word: ids(word) for word in
-    words}`, `set(words)`, `dict(zip(words, rows))`."""
-    if isinstance(node, ast.DictComp):
-        yield method_free("dict", method_free("enumerate", ast.ListComp(node.value, node.generators)))
-    elif isinstance(node, ast.SetComp):
-        yield ast.ListComp(node.elt, node.generators)
-    elif isinstance(node, ast.Call) and len(node.args) == 1:
-        inner = node.args[0]
-        zipped = isinstance(inner, ast.Call) and called(inner.func) == "zip" and len(inner.args) == 2
-        if called(node.func) in ("set", "frozenset", "fromkeys"):
-            yield method_free("list", inner)
-        elif called(node.func) == "dict" and zipped and isinstance(inner, ast.Call):
-            yield method_free("dict", method_free("enumerate", inner.args[1]))
-
-
-def into_a_copy(node: ast.AST) -> Iterator[ast.AST]:
-    """Into the tensor itself, `x[mask, 0] = y` and `x[mask] = 0`, what is written into a copy of some of its rows:
-    `x[mask][:, 0] = y`, `x[mask].zero_()`."""
-    if (
-        isinstance(node, ast.Subscript)
-        and isinstance(node.ctx, ast.Store)
-        and isinstance(node.value, ast.Subscript)
-    ):
-        rest = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        whole = isinstance(rest[0], ast.Slice) and is_whole(rest[0])
-        index = ast.Tuple([node.value.slice, *rest[whole:]], ast.Load())
-        yield ast.Subscript(node.value.value, index, ast.Store())
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        function, args = node.value.func, node.value.args
-        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Subscript):
-            written = {"zero_": ast.Constant(0), "fill_": args[0] if args else None}.get(function.attr)
-            if written is not None:
-                part = function.value
-                yield ast.Assign([ast.Subscript(part.value, part.slice, ast.Store())], written)
-
-
 def of_arguments(given: Sequence[str]) -> Iterator[ast.Compare]:
     """Conditions of two arguments: whether they are the same. Args: given: the arguments."""
     for a, b in combinations((ast.Name(one, ast.Load()) for one in given[:MOST_COMPARED]), 2):
         yield from (ast.Compare(a, [op], [b]) for op in (ast.NotEq(), ast.Eq()))
-
-
-def for_each_row(node: ast.AST) -> Iterator[ast.expr]:
-    """What a reduction of a reduction says of all, `x.any(dim=-1).all()`, as one for each row."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
-        inner = node.func.value
-        if called(node.func) not in ALONG or not isinstance(inner, ast.Call):
-            return
-        if called(inner.func) in ALONG and (inner.args or inner.keywords):
-            words = [one for one in inner.keywords if one.arg != "keepdim"]
-            yield ast.Call(inner.func, inner.args, [*words, ast.keyword("keepdim", constant(True))])
-        node = inner
-
-
-def shape_of_one(node: ast.Tuple | ast.List) -> Iterator[ast.expr]:
-    """The whole shape of a tensor, in place of some of its sizes: `(x.shape[0], 1, x.shape[-1])`."""
-    sizes = [one for item in node.elts for one in ast.walk(item)]
-    owners = [one.value for one in sizes if isinstance(one, ast.Subscript) and called(one.value) == "shape"]
-    owners += [
-        ast.Attribute(one.func.value, "shape", ast.Load())
-        for one in sizes
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "size"
-    ]
-    if isinstance(node.ctx, ast.Load) and len({ast.unparse(one) for one in owners}) == 1 < len(node.elts):
-        yield owners[0]
-
-
-def registered(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
-    """A buffer, or a plain tensor, that is made a parameter; a plain tensor that is made a buffer.
-
-    Args:
-        kind: `nn.Parameter`, as the file calls it.
-    """
-    own = SELF
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        args = node.value.args
-        if called(node.value.func) == "register_buffer" and len(args) > 1:
-            made = ast.Call(kind, [args[1]], [])
-            if isinstance(args[0], ast.Constant):
-                yield ast.Assign([ast.Attribute(own, str(args[0].value), ast.Store())], made)
-            else:  # a name that is computed
-                yield ast.Expr(method(own, "register_parameter", args[0], made))
-    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
-        yield ast.Assign(node.targets, ast.Call(kind, [node.value], []))
-        name = ast.Constant(node.targets[0].attr)
-        yield ast.Expr(method(own, "register_buffer", name, node.value))
-    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):  # one of several
-        for i, one in enumerate(node.value.elts):
-            items = [*node.value.elts[:i], ast.Call(kind, [one], []), *node.value.elts[i + 1 :]]
-            yield ast.Assign(node.targets, ast.Tuple(items, ast.Load()))
-
-
-def unkept(node: ast.AST) -> Iterator[ast.stmt]:
-    """A statement whose result is dropped: the value that it works on becomes it; an exception is raised."""
-    value = node.value if isinstance(node, (ast.Expr, ast.Return)) else None
-    works_on: list[ast.AST | None] = []
-    if isinstance(value, ast.Call):
-        if called(value.func).endswith(("Error", "Exception")):
-            yield ast.Raise(value)
-        works_on = [*value.args[:1], getattr(value.func, "value", None)]
-    elif isinstance(value, ast.BinOp):
-        works_on = [value.left]
-    for one in works_on if isinstance(node, ast.Expr) else ():
-        if isinstance(one, ast.Name) and one.id not in PATHS and value is not None:
-            yield ast.Assign([ast.Name(one.id, ast.Store())], value)
-
-
-def out_of_place(node: ast.AST) -> Iterator[ast.stmt]:
-    """A statement that changes what a name stands for, which may be kept elsewhere: the name gets the result alone."""
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        if not isinstance(node.value, ast.Constant):
-            before = ast.Name(node.target.id, ast.Load())
-            yield ast.Assign([node.target], ast.BinOp(before, node.op, node.value))
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        function, of = node.value.func, getattr(node.value.func, "value", None)
-        name = called(function).removesuffix("_")
-        of = of.value if isinstance(of, ast.Attribute) and of.attr == "data" else of
-        if called(function) == f"{name}_" and not name.endswith("_") and isinstance(of, ast.Name):
-            result = ast.Call(ast.Attribute(of, name, ast.Load()), node.value.args, node.value.keywords)
-            yield ast.Assign([ast.Name(of.id, ast.Store())], result)
-
-
-def transposed(value: ast.expr) -> Iterator[ast.expr]:
-    """A value that is computed, with two axes exchanged."""
-    if isinstance(value, (ast.Call, ast.BinOp)):
-        for dims in ((1, 2), (-2, -1)):
-            yield method(value, "transpose", *map(constant, dims))
 
 
 def near(value: object, known: Collection[float] = ()) -> list[Any]:
@@ -598,25 +383,3 @@ def rarer_of_call(node: ast.Call, names: Sequence[str]) -> Iterator[ast.AST]:
 def by_one(node: ast.expr) -> Iterator[ast.expr]:
     """A number, one more and one less."""
     yield from (ast.BinOp(node, op(), ast.Constant(1)) for op in (ast.Add, ast.Sub))
-
-
-def indexed(node: ast.Subscript) -> Iterator[ast.Subscript]:
-    """An index that is a name, one more and one less, also where a value is stored; a dimension more."""
-    several = isinstance(node.slice, ast.Tuple)
-    if isinstance(node.slice, ast.Slice):
-        more: list[list[ast.expr]] = [[node.slice, NEW], [NEW, node.slice], [ast.Slice(), node.slice]]
-        yield from (ast.Subscript(node.value, ast.Tuple(new, ast.Load()), node.ctx) for new in more)
-    items: list[ast.expr] = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    for i, one in enumerate(items):
-        for new in by_one(one) if isinstance(one, ast.Name) else ():
-            index: ast.expr = ast.Tuple([*items[:i], new, *items[i + 1 :]], ast.Load()) if several else new
-            yield ast.Subscript(node.value, index, node.ctx)
-
-
-def without_an_end(node: ast.AST) -> Iterator[ast.AST]:
-    """What is returned, without the first or the last of its rows, or of its columns."""
-    if isinstance(node, ast.Return) and isinstance(node.value, (ast.Name, ast.Subscript, ast.Call)):
-        every, one = ast.Slice(), ast.Constant(1)
-        for end in (ast.Slice(one), ast.Slice(None, ast.UnaryOp(ast.USub(), one))):
-            for index in (ast.Tuple([every, end], ast.Load()), end):
-                yield ast.Return(ast.Subscript(node.value, index, ast.Load()))

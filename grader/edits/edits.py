@@ -12,26 +12,21 @@ from functools import cached_property
 from itertools import chain
 
 from grader.edits.alike import Alike
+from grader.edits.axes import along_last, for_each_row, laid_out, one_axis
 from grader.edits.blocks import Blocks
 from grader.edits.changes import LIMIT, MOST_NAMES, Changed, Changes, with_more_room
-from grader.edits.edit_kinds import (
-    along_last,
-    exchanged,
-    for_each_row,
+from grader.edits.edit_kinds import exchanged, of_arguments, regrouped
+from grader.edits.file_text import FileText
+from grader.edits.kept_things import (
     in_all_groups,
     in_full_precision,
     into_a_copy,
-    laid_out,
-    of_arguments,
-    one_axis,
     out_of_place,
-    regrouped,
     unkept,
     unless_none,
     with_repetitions,
     without_an_end,
 )
-from grader.edits.file_text import FileText
 from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut
 from grader.edits.loops import Loops

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from grader.edits.edit_kinds import registered
+from grader.edits.kept_things import registered
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called, needs_gradient
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TypeGuard
 
 from grader.edits.alike import Alike, worked_on
-from grader.edits.edit_kinds import laid_out
+from grader.edits.axes import laid_out
 from grader.edits.file_text import FileText
 from grader.edits.made_once import MadeOnce
 from grader.edits.parsed import replaced_parts

@@ -1,0 +1,144 @@
+"""What Python and torch keep, share, copy or leave out, in one change each: a default, a key, a copy, an end."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.syntax import (
+    PATHS,
+    SELF,
+    called,
+    is_whole,
+    method,
+    method_free,
+)
+
+
+def in_full_precision(node: ast.AST) -> Iterator[ast.Call]:
+    """A tensor that is made in the dtype of another one, `torch.arange(n, dtype=x.dtype)`, in 32 or 64 bits."""
+    if not isinstance(node, ast.Call):
+        return
+    for word in node.keywords:
+        if word.arg == "dtype" and isinstance(word.value, ast.Attribute) and word.value.attr == "dtype":
+            others = [one for one in node.keywords if one is not word]
+            for name in ("float32", "float64"):
+                dtype = ast.Attribute(ast.Name("torch", ast.Load()), name, ast.Load())
+                yield ast.Call(node.func, node.args, [*others, ast.keyword("dtype", dtype)])
+
+
+def unless_none(node: ast.AST) -> Iterator[ast.IfExp]:
+    """A value or else another one, `x or default`, which takes a 0 for nothing: unless it is None."""
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and len(node.values) == 2:
+        value, default = node.values
+        if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)):
+            yield ast.IfExp(ast.Compare(value, [ast.Is()], [ast.Constant(None)]), default, value)
+
+
+def in_all_groups(node: ast.AST) -> Iterator[ast.expr]:
+    """The parameters of all groups of an optimizer, for those of the first: `param_groups[0]["params"]`."""
+    first = node.value if isinstance(node, ast.Subscript) else None
+    if isinstance(first, ast.Subscript) and called(first.value) == "param_groups":
+        text = f"[one for group in {ast.unparse(first.value)} for one in group['params']]"
+        yield ast.parse(text, mode="eval").body
+
+
+def with_repetitions(node: ast.AST) -> Iterator[ast.expr]:
+    """What a dictionary or a set has once for each key or value, as often as it comes: `{word: ids(word) for word in
+    words}`, `set(words)`, `dict(zip(words, rows))`."""
+    if isinstance(node, ast.DictComp):
+        yield method_free("dict", method_free("enumerate", ast.ListComp(node.value, node.generators)))
+    elif isinstance(node, ast.SetComp):
+        yield ast.ListComp(node.elt, node.generators)
+    elif isinstance(node, ast.Call) and len(node.args) == 1:
+        inner = node.args[0]
+        zipped = isinstance(inner, ast.Call) and called(inner.func) == "zip" and len(inner.args) == 2
+        if called(node.func) in ("set", "frozenset", "fromkeys"):
+            yield method_free("list", inner)
+        elif called(node.func) == "dict" and zipped and isinstance(inner, ast.Call):
+            yield method_free("dict", method_free("enumerate", inner.args[1]))
+
+
+def into_a_copy(node: ast.AST) -> Iterator[ast.AST]:
+    """Into the tensor itself, `x[mask, 0] = y` and `x[mask] = 0`, what is written into a copy of some of its rows:
+    `x[mask][:, 0] = y`, `x[mask].zero_()`."""
+    if (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Subscript)
+    ):
+        rest = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        whole = isinstance(rest[0], ast.Slice) and is_whole(rest[0])
+        index = ast.Tuple([node.value.slice, *rest[whole:]], ast.Load())
+        yield ast.Subscript(node.value.value, index, ast.Store())
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        function, args = node.value.func, node.value.args
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Subscript):
+            written = {"zero_": ast.Constant(0), "fill_": args[0] if args else None}.get(function.attr)
+            if written is not None:
+                part = function.value
+                yield ast.Assign([ast.Subscript(part.value, part.slice, ast.Store())], written)
+
+
+def unkept(node: ast.AST) -> Iterator[ast.stmt]:
+    """A statement whose result is dropped: the value that it works on becomes it; an exception is raised."""
+    value = node.value if isinstance(node, (ast.Expr, ast.Return)) else None
+    works_on: list[ast.AST | None] = []
+    if isinstance(value, ast.Call):
+        if called(value.func).endswith(("Error", "Exception")):
+            yield ast.Raise(value)
+        works_on = [*value.args[:1], getattr(value.func, "value", None)]
+    elif isinstance(value, ast.BinOp):
+        works_on = [value.left]
+    for one in works_on if isinstance(node, ast.Expr) else ():
+        if isinstance(one, ast.Name) and one.id not in PATHS and value is not None:
+            yield ast.Assign([ast.Name(one.id, ast.Store())], value)
+
+
+def out_of_place(node: ast.AST) -> Iterator[ast.stmt]:
+    """A statement that changes what a name stands for, which may be kept elsewhere: the name gets the result alone."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        if not isinstance(node.value, ast.Constant):
+            before = ast.Name(node.target.id, ast.Load())
+            yield ast.Assign([node.target], ast.BinOp(before, node.op, node.value))
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        function, of = node.value.func, getattr(node.value.func, "value", None)
+        name = called(function).removesuffix("_")
+        of = of.value if isinstance(of, ast.Attribute) and of.attr == "data" else of
+        if called(function) == f"{name}_" and not name.endswith("_") and isinstance(of, ast.Name):
+            result = ast.Call(ast.Attribute(of, name, ast.Load()), node.value.args, node.value.keywords)
+            yield ast.Assign([ast.Name(of.id, ast.Store())], result)
+
+
+def without_an_end(node: ast.AST) -> Iterator[ast.AST]:
+    """What is returned, without the first or the last of its rows, or of its columns."""
+    if isinstance(node, ast.Return) and isinstance(node.value, (ast.Name, ast.Subscript, ast.Call)):
+        every, one = ast.Slice(), ast.Constant(1)
+        for end in (ast.Slice(one), ast.Slice(None, ast.UnaryOp(ast.USub(), one))):
+            for index in (ast.Tuple([every, end], ast.Load()), end):
+                yield ast.Return(ast.Subscript(node.value, index, ast.Load()))
+
+
+def registered(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
+    """A buffer, or a plain tensor, that is made a parameter; a plain tensor that is made a buffer.
+
+    Args:
+        kind: `nn.Parameter`, as the file calls it.
+    """
+    own = SELF
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        args = node.value.args
+        if called(node.value.func) == "register_buffer" and len(args) > 1:
+            made = ast.Call(kind, [args[1]], [])
+            if isinstance(args[0], ast.Constant):
+                yield ast.Assign([ast.Attribute(own, str(args[0].value), ast.Store())], made)
+            else:  # a name that is computed
+                yield ast.Expr(method(own, "register_parameter", args[0], made))
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+        yield ast.Assign(node.targets, ast.Call(kind, [node.value], []))
+        name = ast.Constant(node.targets[0].attr)
+        yield ast.Expr(method(own, "register_buffer", name, node.value))
+    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):  # one of several
+        for i, one in enumerate(node.value.elts):
+            items = [*node.value.elts[:i], ast.Call(kind, [one], []), *node.value.elts[i + 1 :]]
+            yield ast.Assign(node.targets, ast.Tuple(items, ast.Load()))
