@@ -285,6 +285,13 @@ class Changes:
             if isinstance(node.right, (ast.Name, ast.Call)):
                 yield ast.BinOp(node.left, node.op, method(node.right, "sum"))
 
+    def with_saved_factor(self, node: ast.AST) -> Iterator[ast.AST]:
+        """In a backward pass of the file's own, a value times one that the forward pass has saved."""
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            for name in self._scopes.saved(node.lineno):
+                if name != node.id:
+                    yield ast.BinOp(node, ast.Mult(), ast.Name(name, ast.Load()))
+
     def other_arguments(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, (ast.Assign, ast.Return, ast.Call)):
             yield from other_arguments(node, self._scopes.names(node.lineno)[:MOST_NAMES])

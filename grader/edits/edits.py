@@ -169,6 +169,7 @@ class Edits:
             ([*first, *second, *rest], (self._moves.repeated_names, self._moves.displaced, without_room)),
             (first, changed),
             (first, (self._changes.numbers_as_names,)),
+            (first, (self._changes.with_saved_factor,)),
             (first, moved),
             (first[:MOST_ALIKE], (self._in_all_alike,)),
             (first, lacking),

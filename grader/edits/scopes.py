@@ -96,6 +96,19 @@ class Scopes:
         used |= {n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
         return [name for name in self._arguments(line) if name not in used]
 
+    def saved(self, line: int) -> list[str]:
+        """Locals that a backward pass gets of what its forward pass has saved, at a line of it."""
+        function = self.function(line)
+        made = [n for n in ast.walk(function) if isinstance(n, ast.Assign)] if function is not None else []
+        return [
+            one.id
+            for node in made
+            if "saved_tensors" in ast.unparse(node.value)
+            for target in node.targets
+            for one in ast.walk(target)
+            if isinstance(one, ast.Name)
+        ]
+
     def _unread(self, line: int) -> list[str]:
         """The arguments of the function around a line that it never reads."""
         function = self.function(line)

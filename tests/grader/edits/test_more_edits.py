@@ -457,3 +457,9 @@ def test_no_operation_works_on_what_is_called_or_on_a_statement() -> None:
     tried = [one for _, one in Edits(STATE, right=RIGHT, lacking={"exp"}).among([8], [], [])]
     assert any("(x.exp())" in one for one in tried)
     assert not any(").exp()" in one or ".append.exp" in one for one in tried)
+
+
+def test_a_backward_pass_gets_a_factor_that_was_saved() -> None:
+    text = "def backward(ctx, grad):\n    hat, gain = ctx.saved_tensors\n    pull = grad\n    return pull * hat\n"
+    assert "pull = (grad * gain)" in lines(text, 3)
+    assert "pull = (grad * gain)" not in lines(text.replace("ctx.saved_tensors", "ctx"), 3)
