@@ -9,7 +9,7 @@ import importlib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from functools import cache
 from typing import Any
 
@@ -140,7 +140,7 @@ def read_deadline(text: str) -> float:
     when = _parse(text)
     if len(text.strip()) == len("2026-03-01"):
         when = when.replace(hour=23, minute=59, second=59)
-    return when.timestamp()
+    return _seconds(when, text)
 
 
 def read_time(text: str) -> float:
@@ -148,7 +148,17 @@ def read_time(text: str) -> float:
 
     A date alone means the beginning of that day. Raises ZooError.
     """
-    return _parse(text).timestamp()
+    return _seconds(_parse(text), text)
+
+
+def _seconds(when: datetime, text: str) -> float:
+    """Seconds since 1970 of `when`, which was read from `text`. Raises ZooError outside the years 1 to 9999 in UTC."""
+    try:
+        return when.astimezone(timezone.utc).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise ZooError(
+            f"'{text}' is outside the years 1 to 9999 in UTC; expected a date within them."
+        ) from error
 
 
 def _parse(text: str) -> datetime:

@@ -197,6 +197,27 @@ def test_deadlines() -> None:
         late.read_deadline("tomorrow")
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Etc/GMT-14", "Etc/GMT+12"])
+def test_deadlines_at_the_ends_of_the_calendar(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as local:
+        local.setenv("TZ", zone)
+        time.tzset()
+        for text in ("9999-12-31 23:59-14:00", "0001-01-01 00:00+14:00"):
+            for read in (late.read_deadline, late.read_time):
+                with pytest.raises(ZooError, match="is outside the years 1 to 9999 in UTC"):
+                    read(text)
+        assert late.read_time("0001-01-01 00:00+00:00") == -62135596800
+        assert late.read_time("9999-12-31 23:59:59+00:00") == 253402300799
+    time.tzset()
+
+
+def test_a_deadline_in_the_first_year_is_a_usage_error(zoo: Zoo, tmp_path: Path) -> None:
+    with Gradebook(tmp_path / "gradebook.sqlite", write=True):
+        pass
+    done = zoo("class", "late", "--due", "0001-01-01 00:00+00:01")
+    assert (done.exit_code, "'0001-01-01 00:00+00:01' is outside the years" in done.stderr) == (2, True)
+
+
 def test_overrides_and_late_on_the_command_line(zoo: Zoo, tmp_path: Path) -> None:
     with Gradebook(tmp_path / "gradebook.sqlite", write=True) as book:
         enter(book, attempts(tmp_path / "in", a=("right", 0.5)))
