@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from grader.core.results import clean
 from grader.learner.folder import Folder
+from grader.learner.record import FILE_NAME
 from zoo.cli.text import bold, columns, wrapped
 from zoo.core.errors import ZooError
 
@@ -68,13 +70,24 @@ def overview(folder: Folder) -> str:
     return f"{table}\n\n{wrapped(note)}"
 
 
+def say_unsaved(folder: Folder) -> None:
+    """Say on standard error that what is in place of a folder's progress file is none, or is damaged."""
+    text = (
+        f"{folder.path / FILE_NAME} is not a progress file of zoo, or is damaged: nothing is saved in it until you "
+        f"mend it, or remove it and run `zoo start {shlex.quote(str(folder.path))}`."
+    )
+    click.echo(wrapped(clean(text)), err=True)
+
+
 def remember(file: Path, exercise: Exercise, grade: Grade) -> None:
     """Record a grade if the file's folder has a progress file; if that fails, say why on standard error."""
     from grader.learner.grading import home_of, keep
 
     try:
         folder = home_of(file, exercise)
-        if folder is not None:
+        if folder is not None and folder.is_damaged():
+            say_unsaved(folder)
+        elif folder is not None:
             keep(folder, grade)
     except ZooError as error:
         click.echo(
@@ -92,7 +105,7 @@ def chosen_file(exercise: str | None) -> Path:
     from grader.learner.folder import need_folder
 
     folder = need_folder()
-    if not folder.keeps_progress():
+    if not folder.keeps_progress() and not folder.is_damaged():  # a grade says so itself
         text = f"{folder.path} has no progress file, so grades are not recorded. `zoo start {folder.path}` adds one."
         click.echo(wrapped(text), err=True)
     return folder.file(get_exercise(exercise) if exercise else folder.current())

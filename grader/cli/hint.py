@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from grader.catalog import Exercise
-from grader.cli.exercises import exercise_argument
+from grader.cli.exercises import exercise_argument, say_unsaved
 from grader.core.results import clean
 from grader.learner import hints as ladder
 from grader.learner.folder import Folder, locate
@@ -42,6 +42,8 @@ def show_hint(folder: Folder | None, exercise: Exercise, everything: bool = Fals
         ZooError: the hints are not installed, or the record cannot be read.
     """
     entry = folder.record().entry(exercise.name) if folder is not None else Entry()
+    if folder is not None and folder.is_damaged():
+        say_unsaved(folder)
     found = ladder.all_hints(exercise, entry)
     if not found:
         click.echo(f"There are no hints for {exercise.name}.")
@@ -66,11 +68,9 @@ def _show_one(folder: Folder | None, exercise: Exercise, entry: Entry, hints: li
         click.echo("This was the last hint.")
     elif not noted:
         again = f"`zoo hint {exercise.name} --all`"
-        click.echo(
-            wrapped(
-                f"This folder has no progress file, so you will always get the first hint. {again} shows all."
-            )
-        )
+        damaged = folder is not None and folder.is_damaged()
+        you = "You" if damaged else "This folder has no progress file, so you"
+        click.echo(wrapped(f"{you} will always get the first hint. {again} shows all."))
     elif entry.state != "solved":
         click.echo("Apply it and grade again. The next `zoo hint` reveals more.")
 

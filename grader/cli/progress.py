@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.exercises import overview
+from grader.cli.exercises import overview, say_unsaved
 from grader.learner.folder import need_folder
 from zoo.cli.text import wrapped
 from zoo.core.errors import ZooError
@@ -26,6 +26,8 @@ def progress(directory: Path | None) -> None:
     """
     folder = need_folder(directory)
     click.echo(overview(folder))
+    if folder.is_damaged():
+        say_unsaved(folder)
     try:
         current = folder.current()
     except ZooError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from grader.catalog import get_exercises
+from grader.cli.exercises import say_unsaved
 from grader.learner.folder import Folder, short
 from grader.learner.notebooks import notebook_name
 from grader.learner.record import FILE_NAME
@@ -51,10 +52,7 @@ def start(ctx: click.Context, directory: Path, notebooks: bool) -> None:
     if kept:
         click.echo(wrapped(f"Already there, left unchanged: {', '.join(kept)}.") + "\n")
     if not folder.keeps_progress():
-        text = (
-            f"{folder.path / FILE_NAME} is not a progress file of zoo, so your progress will not be saved. "
-        )
-        click.echo(wrapped(f"{text}Rename it and run this command again."), err=True)
+        say_unsaved(folder)
     _next(folder, notebooks)
     for sentence in done.missing:
         click.echo(wrapped(f"Not copied: {sentence}"), err=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.catalog import Exercise, exercise_for, get_exercise, get_exercises
-from grader.cli.exercises import overview
+from grader.cli.exercises import overview, say_unsaved
 from grader.cli.hint import show_hint
 from grader.cli.keys import GONE, Keys
 from grader.cli.options import exercise_option
@@ -136,15 +136,12 @@ def begin_progress(file: Path, exercise: Exercise) -> None:
     folder = folder_of(file)
     if folder is None or file.name != exercise.file or folder.keeps_progress():
         return
-    path = folder.path / record.FILE_NAME
     try:
         if record.begin(folder.path):
-            click.echo(wrapped(f"Created {_shown(path)} to save your progress."))
+            created = _shown(folder.path / record.FILE_NAME)
+            click.echo(wrapped(f"Created {created} to save your progress."))
         else:
-            click.echo(
-                wrapped(f"{_shown(path)} is not a progress file of zoo, so your progress is not saved."),
-                err=True,
-            )
+            say_unsaved(folder)
     except ZooError as error:
         click.echo(wrapped(f"Your progress is not saved. {error}"), err=True)
 

@@ -38,6 +38,10 @@ class Folder:
         """Return whether there is a progress file. Only `zoo start` and `zoo watch` create one."""
         return record.is_record(self.path / record.FILE_NAME)
 
+    def is_damaged(self) -> bool:
+        """Return whether there is a damaged progress file, in which nothing is saved."""
+        return record.is_damaged(self.path / record.FILE_NAME)
+
     def unsolved(self) -> list[Exercise]:
         """Return the unsolved exercises of this folder, in order. Raises ZooError as `record` does."""
         known = self.record()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def home_of(file: Path, exercise: Exercise) -> Folder | None:
-    """Return the learner's folder whose progress file records grades of `file`, or None.
+    """Return the learner's folder whose progress file, unless damaged, records grades of `file`, or None.
 
     A grade never creates a progress file: a folder has one from `zoo start` or `zoo watch`.
 
@@ -26,7 +26,7 @@ def home_of(file: Path, exercise: Exercise) -> Folder | None:
         exercise: what it is graded as.
     """
     folder = folder_of(file) if file.name == exercise.file else None
-    return folder if folder is not None and folder.keeps_progress() else None
+    return folder if folder is not None and (folder.keeps_progress() or folder.is_damaged()) else None
 
 
 def keep(folder: Folder, grade: Grade) -> Entry:

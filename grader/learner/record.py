@@ -158,6 +158,18 @@ def is_record(path: Path) -> bool:
     return content is not None and (content.startswith(_BEGINNINGS) or not _parse(content).empty())
 
 
+def is_damaged(path: Path) -> bool:
+    """Return whether `path` is what may be left of a progress file: no text, or at most a part of its first line."""
+    try:
+        content = _content(path)
+    except ZooError:
+        return False
+    if content is None or is_record(path):
+        return False
+    text = content.decode("utf-8", "replace")
+    return "\0" in text or "\ufffd" in text or any(one.startswith(content) for one in _BEGINNINGS)
+
+
 def begin(folder: Path) -> bool:
     """Create an empty progress file; return False if there is something of that name already.
 

@@ -192,6 +192,42 @@ def test_something_else_called_progress_txt_is_left_alone(
     assert path.is_dir() or path.read_text() == "Monday: went for a walk\n"
 
 
+@pytest.mark.parametrize("left", [HEADER[0].encode()[:30], b"", b"\xff\xfe\x00\x01", b"PK\x00"])
+def test_a_damaged_record_is_named_by_every_command_and_left_as_it_is(
+    run: Run, three: list[Exercise], graders: list[Result], tmp_path: Path, left: bytes
+) -> None:
+    run("start", "m n")
+    path = tmp_path / "m n" / FILE_NAME
+    path.write_bytes(left)
+    sentence = (
+        "m n/progress.txt is not a progress file of zoo, or is damaged: nothing is saved in it until you mend it, "
+        "or remove it and run `zoo start 'm n'`."
+    )
+    graders[:] = [FAILED]
+    for words, code in (
+        (("start", "m n"), 0),
+        (("progress", "m n"), 0),
+        (("hint", "m n/attention.py"), 0),
+        (("hint", "m n/attention.py", "--all"), 0),
+        (("grade", "m n/attention.py"), 1),
+    ):
+        done = run(*words)
+        assert (done.code, done.err, path.read_bytes()) == (code, sentence, left)
+        assert "no progress file" not in done.out
+    graders[:] = [PASSED]
+    done = run("grade", "m n/feedforward.py", "--format", "json")
+    assert (done.code, done.err, path.read_bytes()) == (0, sentence, left)
+
+
+def test_a_damaged_record_is_named_once_where_no_file_is_given(
+    run: Run, three: list[Exercise], graders: list[Result], tmp_path: Path
+) -> None:
+    run("start", ".")
+    (tmp_path / FILE_NAME).write_bytes(b"")
+    done = run("grade")
+    assert (done.code, done.err.count("is damaged"), "no progress file" in done.err) == (0, 1, False)
+
+
 def test_the_default_file_in_a_folder_without_a_progress_file_comes_with_a_note(
     run: Run, three: list[Exercise], graders: list[Result], tmp_path: Path
 ) -> None:
