@@ -364,7 +364,8 @@ def module_of_file(path: Path) -> ModuleType:
         caret = (
             f"\n  {(error.text or '').rstrip()}\n  {' ' * ((error.offset or 1) - 1)}^" if error.text else ""
         )
-        raise ZooError(f"{path}, line {error.lineno}: {error.msg}{caret}") from error
+        line = f", line {error.lineno}" if error.lineno else ""  # none for a NUL
+        raise ZooError(f"{path}{line}: {error.msg}{caret}") from error
     except (Exception, SystemExit) as error:
         raise ZooError(f"{path} cannot be imported: {describe_exception(error)}") from error
     return module

@@ -304,6 +304,12 @@ class TestFiles:
         with pytest.raises(ZooError, match=r"mine\.py"):
             self.load(registry, file)
 
+    def test_what_has_no_line_names_none(self, registry: Registry, file: Path) -> None:
+        file.write_bytes(b"class Mine: pass\n\0")
+        with pytest.raises(ZooError, match="null bytes") as caught:
+            self.load(registry, file)
+        assert "line" not in str(caught.value).removeprefix(f"{file}")
+
     def test_it_takes_no_options(self, registry: Registry, file: Path) -> None:
         file.write_text("class Mine: pass")
         with pytest.raises(UnknownNameError, match="'sugar=1' was given"):
