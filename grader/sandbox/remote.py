@@ -81,7 +81,8 @@ class RemoteSubmission:
 
     def _load(self, source: bytes, *, copy: bool = False) -> None:
         if len(source) > MAX_SOURCE:
-            raise SubmissionError("syntax", f"{self._filename} has more than 1 MB, which is the most")
+            text = f"{self._filename} has more than 1 MB, which is the most that is read."
+            raise SubmissionError("syntax", text)
         request = {"op": "source", "filename": self._filename, "strict": self._link.uses is not None}
         if copy:
             request["copy"] = True

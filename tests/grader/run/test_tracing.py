@@ -87,6 +87,7 @@ def test_a_call_of_ones_own(feedforward: Path) -> None:
     ("text", "call", "said"),
     [
         ("def f(:", "", "Python cannot read the file"),
+        ("#" * 2**21, "", r"more than 1 MB, which is the most that is read\."),
         ("raise RuntimeError('no')", "", "RuntimeError: no"),
         (template_file("feedforward").read_text(encoding="utf-8"), "", "is not written"),
         ("x = 1", "", "no 'FeedForward'"),
