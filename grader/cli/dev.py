@@ -196,7 +196,7 @@ def new_exercise(name: str, into: Path) -> None:
 
     folder = write(name, into)
     click.echo(wrapped(f"Created '{folder}'. Install and verify it:"))
-    click.echo(f"  pip install -e {folder}\n  zoo dev check {name}")
+    click.echo(f"  pip install -e {shlex.quote(str(folder))}\n  zoo dev check {name}")
 
 
 @dev.command("class")

@@ -106,6 +106,7 @@ def chosen_file(exercise: str | None) -> Path:
 
     folder = need_folder()
     if not folder.keeps_progress() and not folder.is_damaged():  # a grade says so itself
-        text = f"{folder.path} has no progress file, so grades are not recorded. `zoo start {folder.path}` adds one."
+        start = f"`zoo start {shlex.quote(str(folder.path))}`"
+        text = f"{folder.path} has no progress file, so grades are not recorded. {start} adds one."
         click.echo(wrapped(text), err=True)
     return folder.file(get_exercise(exercise) if exercise else folder.current())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -33,4 +34,5 @@ def progress(directory: Path | None) -> None:
     except ZooError as error:
         click.echo(f"\n{wrapped(str(error))}")
         return
-    click.echo(f"\nNext: zoo grade {folder.file(current)}\nHint: zoo hint {folder.file(current)}")
+    file = shlex.quote(str(folder.file(current)))
+    click.echo(f"\nNext: zoo grade {file}\nHint: zoo hint {file}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +65,7 @@ class Folder:
         if missing:
             raise ZooError(
                 f"Every exercise in {_in_words(self.path)} is solved. Missing: {', '.join(missing)}. "
-                f"Copy the missing ones with `zoo start {self.path}`."
+                f"Copy the missing ones with `zoo start {shlex.quote(str(self.path))}`."
             )
         raise ZooError("All exercises are solved. To grade one again, name its file.")
 

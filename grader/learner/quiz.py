@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -52,7 +53,7 @@ def check_right(request: Request, grade: Grades) -> None:
     if not result.passed:
         raise ZooError(
             f"'{request.file}' does not pass all tests yet, and the quiz is about correct code. "
-            f"`zoo grade {request.file}` shows what fails."
+            f"`zoo grade {shlex.quote(request.file)}` shows what fails."
         )
 
 

@@ -144,7 +144,8 @@ def _python(
         write_whole(output, made.text.encode())
     beside = "" if weights is None else f"; weights in {weights}"
     lines = made.text.count("\n")
-    click.echo(f"Wrote {output}: {lines} lines, class {made.model}{beside}.\nRun it with `python {output}`.")
+    run = f"python {shlex.quote(str(output))}"
+    click.echo(f"Wrote {output}: {lines} lines, class {made.model}{beside}.\nRun it with `{run}`.")
 
 
 def _check_reads_tokens(blueprint: Blueprint) -> None:

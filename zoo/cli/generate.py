@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -122,14 +123,14 @@ def load_writer(directory: Path, allow_code: bool, device: torch.device) -> tupl
 
     if (directory / INDEX).is_file():
         raise ZooError(
-            f"'{directory}' is a run of `zoo train translate`. Use `zoo translate {directory} TEXT`."
+            f"'{directory}' is a run of `zoo train translate`. Use `zoo translate {shlex.quote(str(directory))} TEXT`."
         )
     model, blueprint, extra = load_checkpoint(directory, allow_code=allow_code, device=device)
     task = extra.get("task")
     if task != TASK:
         trained = f"was trained on the task {task}" if isinstance(task, str) else "was trained on no task"
         predicts = isinstance(task, str) and not make_plan(blueprint).reads_images
-        use = f" Use `zoo predict {directory} TEXT`, or train" if predicts else " Train"
+        use = f" Use `zoo predict {shlex.quote(str(directory))} TEXT`, or train" if predicts else " Train"
         raise ZooError(
             f"The model in '{directory}' {trained}, and does not continue a text.{use} one that does with "
             f"`zoo train {TASK} --save DIR`."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -85,14 +86,14 @@ def _record(choice: Choice, kind: Axis, no_source: bool) -> dict[str, Any]:
 
 def _axis_of(name: str) -> str:
     """The one axis that has a variant called `name`, or `preset`. Raises ZooError if there is none, or several."""
-    registry = get_registry()
+    registry, typed = get_registry(), shlex.quote(name)
     if name == PRESET or name in (one.name for one in registry.axes):
         several = "presets" if name == PRESET else name
         raise ZooError(f"Missing NAME: `zoo show {name} NAME`. `zoo list {several}` lists them all.")
     if FILE_SPEC.match(name):
-        raise ZooError(f"'{name}': for a class in a file name its axis, as in `zoo show attention {name}`.")
+        raise ZooError(f"'{name}': for a class in a file name its axis, as in `zoo show attention {typed}`.")
     if Path(name, "zoo.json").is_file():
-        raise ZooError(f"'{name}' is a saved model. `zoo export {name} -o model.py` writes its code.")
+        raise ZooError(f"'{name}' is a saved model. `zoo export {typed} -o model.py` writes its code.")
     names = {one.partition(":")[0] for one in split_pattern(name)}
     known = {axis.name: {one.name for one in registry.variants(axis.name)} for axis in registry.axes}
     known[PRESET] = set(get_presets())
@@ -105,7 +106,7 @@ def _axis_of(name: str) -> str:
             f"'{name}': no axis has all of {', '.join(sorted(names))}. `zoo list` shows what each has."
         )
     if len(found) > 1:
-        ways = ", ".join(f"`zoo show {axis} {name}`" for axis in found)
+        ways = ", ".join(f"`zoo show {axis} {typed}`" for axis in found)
         raise ZooError(f"There are {len(found)} parts called '{name}': {ways}.")
     return found[0]
 

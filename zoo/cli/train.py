@@ -429,15 +429,16 @@ def _next_command(run: Run, score: Score) -> str:
     plan = make_plan(run.blueprint)
     own = any(part.variant.is_file for axis in plan.parts for part in plan.pattern(axis))
     allow = " --allow-code" if own else ""
+    saved = shlex.quote(str(run.save))
     if plan.reads_images:
-        return f"zoo export {run.save} -o model.py{allow}"
+        return f"zoo export {saved} -o model.py{allow}"
     if score.examples:
         texts = [example.text for example in score.examples[:2]]
     elif run.task == "language":
-        return f'zoo generate {run.save} "Once"{allow}'
+        return f'zoo generate {saved} "Once"{allow}'
     else:
         texts = ["It was [MASK] dream."]
-    return f"zoo predict {run.save} {shlex.join(texts)}{allow}"
+    return f"zoo predict {saved} {shlex.join(texts)}{allow}"
 
 
 def marked(example: Example) -> tuple[str, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -133,7 +134,7 @@ def train_translate(
         report(error)
         ctx.exit(1)
     except KeyboardInterrupt:
-        again = f"`zoo train {TASK} {folder} --resume`"
+        again = f"`zoo train {TASK} {shlex.quote(str(folder))} --resume`"
         click.echo(wrapped(f"\nInterrupted. {again} continues from the last saved step."), err=True)
         ctx.exit(INTERRUPTED)
 
@@ -239,7 +240,7 @@ def _train(
     if found:
         click.echo(found.text())
         click.echo("\n" + found.examples(SHOWN))
-    click.echo(f"\nUse it with {bold(f'zoo translate {run.folder} TEXT')}")
+    click.echo(f"\nUse it with {bold(f'zoo translate {shlex.quote(str(run.folder))} TEXT')}")
 
 
 class Bar:

@@ -102,6 +102,11 @@ def test_a_name_that_is_none_is_refused(name: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_the_command_that_installs_it_is_quoted(tmp_path: Path) -> None:
+    made = zoo("dev", "new-exercise", "fresh_one", "--into", str(tmp_path / "a b"))
+    assert f"pip install -e '{tmp_path / 'a b' / 'zoo-fresh-one'}'\n" in made.output
+
+
 def test_a_taken_name_and_a_taken_folder_are_refused(tmp_path: Path) -> None:
     assert "already" in zoo("dev", "new-exercise", "attention", "--into", str(tmp_path)).output
     (tmp_path / "zoo-fresh-one").mkdir()

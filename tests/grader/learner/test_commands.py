@@ -217,6 +217,17 @@ def test_progress_shows_state_points_mistakes_and_what_is_next(
     assert "Missing: again.py. Copy the missing ones with `zoo start mine`." in run("progress", "mine").out
 
 
+def test_commands_to_paste_are_quoted(run: Run, three: list[Exercise], tmp_path: Path) -> None:
+    folder = tmp_path / "my é"
+    run("start", "my é")
+    done = run("progress", "my é")
+    assert "Next: zoo grade 'my é/attention.py'\nHint: zoo hint 'my é/attention.py'\n" in done.stdout
+    (folder / "again.py").unlink()
+    for one in three[:2]:
+        update(folder, one.name, lambda _: Entry("solved"))
+    assert "Copy the missing ones with `zoo start 'my é'`." in run("progress", "my é").out
+
+
 def test_progress_with_a_file_that_is_no_text_and_with_one_that_cannot_be_read(
     run: Run, three: list[Exercise], tmp_path: Path
 ) -> None:

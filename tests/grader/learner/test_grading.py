@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from grader.catalog import Exercise, get_exercise
+from grader.cli.exercises import chosen_file
 from grader.core.failures import Named
 from grader.core.results import Grade, Result
 from grader.core.spots import Spot
+from grader.learner.folder import Folder
 from grader.learner.grading import after, failed_component, home_of
 from grader.learner.record import FILE_NAME, HEADER, Entry, read, update
 from grader.run.run import Request
@@ -239,6 +241,14 @@ def test_the_default_file_in_a_folder_without_a_progress_file_comes_with_a_note(
     run("start", ".")
     assert run("grade").err == ""
     assert read(tmp_path).entry("attention").state == "solved"
+
+
+def test_the_command_in_the_note_is_quoted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("grader.learner.folder.need_folder", lambda: Folder(Path("my é")))
+    chosen_file("attention")
+    assert "`zoo start 'my é'` adds one." in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.slow

@@ -66,9 +66,11 @@ def test_a_file_that_is_nested_too_deeply_is_a_sentence(masks: Path) -> None:
 
 
 def test_wrong_code_is_not_asked_about(masks: Path) -> None:
-    masks.write_text(masks.read_text(encoding="utf-8").replace("tril()", "triu()"), encoding="utf-8")
-    with pytest.raises(ZooError, match="does not pass all tests yet"):
-        run(masks)
+    wrong = masks.parent / "a b" / "masks.py"
+    wrong.parent.mkdir()
+    wrong.write_text(masks.read_text(encoding="utf-8").replace("tril()", "triu()"), encoding="utf-8")
+    with pytest.raises(ZooError, match=r"does not pass all tests yet.* `zoo grade '.*/a b/masks\.py'` shows"):
+        run(wrong)
 
 
 def graded(*results: Result) -> Callable[[Request], Grade]:

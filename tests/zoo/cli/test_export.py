@@ -35,6 +35,11 @@ def test_a_saved_model_comes_with_its_weights_and_runs(zoo: Zoo, tmp_path: Path)
     assert "exists" in again.err
 
 
+def test_the_command_that_runs_it_can_be_pasted(zoo: Zoo, tmp_path: Path) -> None:
+    file = tmp_path / "a b-é.py"
+    assert f"Run it with `python '{file}'`." in zoo("export", *SMALL, "-o", str(file)).out
+
+
 def test_a_file_that_exists_is_kept(zoo: Zoo, tmp_path: Path) -> None:
     file = tmp_path / "model.py"
     file.write_text("mine")

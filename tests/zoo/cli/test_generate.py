@@ -134,10 +134,10 @@ def test_what_is_wrong_is_a_sentence(words: list[str], message: str, run: Path) 
 def test_a_model_of_another_task_or_assembly_is_refused(tmp_path: Path) -> None:
     for name, preset, extra, message in (
         (
-            "encoder",
+            "an encoder",
             "bert-tiny",
             {"task": "mask"},
-            "on the task mask, and does not continue a text. Use `zoo predict",
+            "on the task mask, and does not continue a text. Use `zoo predict '",
         ),
         (
             "images",
@@ -160,9 +160,10 @@ def test_a_model_of_another_task_or_assembly_is_refused(tmp_path: Path) -> None:
         result = zoo(tmp_path / name, "a")
         assert result.exit_code == 2
         assert message in " ".join(result.output.split())
-    (tmp_path / "translation").mkdir()
-    (tmp_path / "translation" / "run.json").write_text("{}")
-    assert "Use `zoo translate" in " ".join(zoo(tmp_path / "translation", "a").output.split())
+    run = tmp_path / "a translation"
+    run.mkdir()
+    (run / "run.json").write_text("{}")
+    assert f"Use `zoo translate '{run}' TEXT`" in " ".join(zoo(run, "a").output.split())
 
 
 def test_top_k_and_top_p_keep_what_both_keep() -> None:

@@ -263,11 +263,11 @@ class TestShowByNameAlone:
         self, zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        Path("dec").mkdir()
-        Path("dec", "zoo.json").write_text("{}")
-        assert "'dec' is a saved model. `zoo export dec -o model.py`" in " ".join(
-            zoo("show", "dec").err.split()
-        )
+        for name, typed in (("dec", "dec"), ("my dec", "'my dec'")):
+            Path(name).mkdir()
+            Path(name, "zoo.json").write_text("{}")
+            said = " ".join(zoo("show", name).err.split())
+            assert f"'{name}' is a saved model. `zoo export {typed} -o model.py`" in said
 
     @pytest.mark.parametrize(
         ("name", "said"),
@@ -278,6 +278,8 @@ class TestShowByNameAlone:
             ("attention", "Missing NAME: `zoo show attention NAME`. `zoo list attention` lists them all."),
             ("preset", "Missing NAME: `zoo show preset NAME`. `zoo list presets` lists them all."),
             ("mine.py:Mine", "'mine.py:Mine': for a class in a file name its axis"),
+            ("a b.py:Mine", "in a file name its axis, as in `zoo show attention 'a b.py:Mine'`."),
+            ("none*2", "parts called 'none*2': `zoo show encoding 'none*2'`, `zoo show norm-type 'none*2'`"),
             ("none", "parts called 'none': `zoo show encoding none`, `zoo show norm-type none`"),
         ],
     )

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from tests.zoo.cli.conftest import Zoo
+from zoo.cli.train import _next_command
+from zoo.core.blueprint import get_preset
 from zoo.models.checkpoint import load_checkpoint
 from zoo.parts.loss.cross_entropy import CrossEntropyLoss
 
@@ -147,8 +150,21 @@ def test_a_stub_of_ones_own_is_named(zoo: Zoo, tmp_path: Path, monkeypatch: pyte
     Path("mine.py").write_text(
         Path("mine.py").read_text().replace("raise NotImplementedError('mine: write it')", "return x")
     )
-    done = zoo(*QUICK, "--feedforward=mine.py:Mine", "--save", "own")
-    assert "Use it with zoo predict own pandering pointing --allow-code" in " ".join(done.out.split())
+    done = zoo(*QUICK, "--feedforward=mine.py:Mine", "--save", "my own")
+    assert "Use it with zoo predict 'my own' pandering pointing --allow-code" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(
+    ("preset", "task", "command"),
+    [
+        ("vit-tiny", "shapes", "zoo export 'my own' -o model.py"),
+        ("gpt-tiny", "language", "zoo generate 'my own' \"Once\""),
+        ("bert-tiny", "mask", "zoo predict 'my own' 'It was [MASK] dream.'"),
+    ],
+)
+def test_what_is_to_be_pasted_is_quoted(preset: str, task: str, command: str) -> None:
+    run = SimpleNamespace(blueprint=get_preset(preset).blueprint(), task=task, save=Path("my own"))
+    assert _next_command(run, SimpleNamespace(examples=())) == command  # type: ignore[arg-type]
 
 
 def test_help_needs_no_torch(shell: Zoo) -> None:

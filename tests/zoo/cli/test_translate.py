@@ -40,7 +40,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from zoo.cli.root import make_cli
     from zoo.core.plugins import get_plugins
 
-    folder = tmp_path_factory.mktemp("trained")
+    folder = tmp_path_factory.mktemp("one trained")
     line = ["train", "--task=translate", str(folder / "run"), *QUICK, *write(folder)]
     result = CliRunner().invoke(make_cli(get_plugins()), line, prog_name="zoo")
     assert result.exit_code == 0, result.output
@@ -54,6 +54,7 @@ def test_it_says_what_came_of_the_training(trained: Path) -> None:
     for words in ("BLEU", "chrF2", "not comparable", "tok:13a", "version:", "zoo translate"):
         assert words in shown
     assert max(map(len, shown.splitlines())) <= 80 or str(trained) in shown
+    assert f"Use it with zoo translate '{trained / 'run'}' TEXT\n" in shown
 
 
 def test_every_text_has_a_line(zoo: Zoo, trained: Path) -> None:
@@ -200,9 +201,10 @@ def test_a_training_that_ends_early_says_so(
         raise error
 
     monkeypatch.setattr(Trainer, "run", broken)
-    done = zoo("train", "--task=translate", str(tmp_path / "run"), *QUICK, *write(tmp_path))
+    done = zoo("train", "--task=translate", str(tmp_path / "a run"), *QUICK, *write(tmp_path))
     assert done.code == code
-    assert ("--resume" in done.err) == (code == 130)
+    again = f"`zoo train translate '{tmp_path / 'a run'}' --resume`"
+    assert (again in done.err) == (code == 130)
 
 
 def test_the_other_task_stays_as_it_was(zoo: Zoo) -> None:
