@@ -99,9 +99,10 @@ def _print_answers(texts: Sequence[str], answers: Sequence[str], as_json: bool) 
 def _from_input() -> tuple[str, ...]:
     """The lines on standard input that are not blank. Raises ZooError where there are none."""
     try:
-        lines = () if sys.stdin.isatty() else tuple(filter(str.strip, sys.stdin.read().splitlines()))
+        data = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise ZooError(f"Standard input is not valid UTF-8: {error}.") from error
+    lines = tuple(filter(str.strip, data.splitlines()))
     if not lines:
         raise ZooError(
             "No text: pass it as an argument, as in `zoo predict DIR hello`, or on standard input."

@@ -59,7 +59,7 @@ def test_words_come_from_standard_input_if_none_are_named(saved: str) -> None:
 def test_standard_input_without_words_is_said(
     zoo: Zoo, saved: str, given: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stdin = io.TextIOWrapper(io.BytesIO(given), encoding="utf-8")
+    stdin = io.TextIOWrapper(io.BytesIO(given), encoding="utf-8", errors="surrogateescape")
     monkeypatch.setattr("zoo.cli.predict.sys", type("Sys", (), {"stdin": stdin}))
     done = zoo("predict", saved)
     assert done.code == 2
@@ -72,6 +72,7 @@ def test_standard_input_without_words_is_said(
         ("naïve", "the character 'ï' is not one of a to z"),
         ("hi", "'hi' has 2 letters: expected 3 to 10"),
         ("backwardsness", "has 13 letters"),
+        ("ab" * 1500, "Error: 'abababababab...babababababab' has 3000 letters"),
         ("Hello", "Write it in small letters"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import reprlib
 from collections.abc import Sequence
 
 from zoo.core.errors import ZooError
@@ -37,7 +38,7 @@ class Add(TaskData):
         if len(numbers) != 2 or not all(
             one.isascii() and one.isdecimal() and len(one) <= len(str(LARGEST)) for one in numbers
         ):
-            raise ZooError(f"{text!r}: expected two numbers from 0 to {LARGEST}, as in 58+67.")
+            raise ZooError(f"{reprlib.repr(text)}: expected two numbers from 0 to {LARGEST}, as in 58+67.")
         return self.encode_answer(text)
 
     def answer(self, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,9 @@ class Mask(TextData):
         found = []
         for text in texts:
             if MARK not in text:
-                raise ZooError(f"{text!r} has no {MARK}. Write it where a token is to be filled in.")
+                raise ZooError(
+                    f"{reprlib.repr(text)} has no {MARK}. Write it where a token is to be filled in."
+                )
             ids, _ = self.read(text)
             if len(ids) > self.length:
                 raise ZooError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import reprlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,9 +40,11 @@ class Reverse(TaskData):
         for character in text:
             if character not in IDS:
                 advice = " Write it in small letters." if character.lower() in IDS else ""
-                raise ZooError(f"{text!r}: the character {character!r} is not one of a to z.{advice}")
+                raise ZooError(
+                    f"{reprlib.repr(text)}: the character {character!r} is not one of a to z.{advice}"
+                )
         if not SHORTEST <= len(text) <= LONGEST:
-            raise ZooError(f"{text!r} has {len(text)} letters: expected {SHORTEST} to {LONGEST}.")
+            raise ZooError(f"{reprlib.repr(text)} has {len(text)} letters: expected {SHORTEST} to {LONGEST}.")
         return self.encode_answer(text)
 
     def answer(self, text: str) -> str:

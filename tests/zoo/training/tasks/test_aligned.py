@@ -257,7 +257,8 @@ def test_answers_of_a_masked_model_keep_what_is_written(file: str) -> None:
     assert len(filled) == len("the .at .")
     assert (filled[:4], filled[5:8]) == ("the ", "at ")
     for text, message in (
-        ("the cat", "has no"),
+        ("the cat", "'the cat' has no"),
+        ("a" * 3000, r"'a{12}\.\.\.a{13}' has no"),
         ("the [MASK] é", "is not in the text"),
         ("[MASK]" * 17, "Shorten"),
     ):

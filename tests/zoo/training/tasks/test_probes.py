@@ -36,3 +36,8 @@ def test_sums_are_right_and_held_out_ones_apart() -> None:
 def test_what_is_no_sum_is_refused(text: str) -> None:
     with pytest.raises(ZooError, match=r"expected two numbers from 0 to 99, as in 58\+67"):
         load_task("add").encode(text)
+
+
+def test_of_what_is_no_sum_only_a_part_is_shown() -> None:
+    with pytest.raises(ZooError, match=r"^'1{12}\.\.\.1{13}': expected two numbers"):
+        load_task("add").encode("1" * 3000)
