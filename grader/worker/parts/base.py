@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-MOST_CALLS = 64  # noted; an honest submission makes a few
+MOST_CALLS = 128  # noted; an honest submission makes a few, or one for each row of a batch
 
 
 def weight(*shape: int) -> nn.Parameter:

@@ -7,6 +7,7 @@ layer's own norms are as they start.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import torch
 from torch import Tensor, nn
@@ -71,10 +72,16 @@ def dropped(kind: Kind, norm: str, seed: int) -> Callable[[Client], Answer]:
 
 
 def _input(part: Instance, x: Tensor) -> Tensor | None:
-    """Return what a part was given in its first call."""
-    calls = recorded(part)
-    found = calls[0].get("query", calls[0].get("x")) if calls else None
-    return found.double() if found is not None and found.shape == x.shape else None
+    """Return what a part was given in its first call, or in pieces: of some sentences, or of some positions."""
+    pieces = [
+        found.double() for one in recorded(part) if (found := one.get("query", one.get("x"))) is not None
+    ]
+    for count, dim in product(range(1, len(pieces) + 1), (0, 1)):
+        if all(one.dim() == 3 and one.size(1 - dim) == x.size(1 - dim) for one in pieces[:count]):
+            whole = torch.cat(pieces[:count], dim)  # [B, T, D]
+            if whole.shape == x.shape:
+                return whole
+    return None
 
 
 def _zeros(h: Tensor | None) -> str:

@@ -232,10 +232,14 @@ def recorded(part: Instance) -> list[dict[str, Tensor]]:
 
 def heard(client: Client, kind: Kind, parts: Mapping[str, Instance], given: Given) -> dict[str, str]:
     """Return how a layer called its parts, in words."""
-    facts = {}
+    x = given["x"]
+    assert x is not None
+    facts, positions = {}, x.shape[:-1].numel()
     for name in kind.parts:
         calls = recorded(parts[name])
-        facts[f"calls of {name}"] = str(len(calls))
+        vectors = sum(call["x"].shape[:-1].numel() for call in calls if "x" in call)
+        whole, rest = divmod(vectors, positions)  # what works on each position alone may get them in parts
+        facts[f"calls of {name}"] = str(whole if vectors and not rest else len(calls))
         if name in kind.masks:
             facts[f"mask of {name}"] = _which(client, [c.get("mask") for c in calls], given)
         if name == "self_attention":

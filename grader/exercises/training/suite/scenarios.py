@@ -131,8 +131,8 @@ def _step(
         if stale:
             part.call([stale], method="leave_gradients")
         answer: dict[str, Tensor | str] = {}
-        for turn in range(1, times + 1):
-            src, tgt = _batch(draws, batch, longest)
+        batches = [_batch(draws, batch, longest) for _ in range(times)]
+        for turn, (src, tgt) in enumerate(batches, start=1):
             named = {"model": part, "optimizer": optimizer, "src": src, "tgt": tgt}
             given = () if keywords else tuple(named.values())
             outcome = client.function(STEP).call(given, named if keywords else {})
@@ -140,7 +140,7 @@ def _step(
             answer |= _loss(outcome, which, client.dtype)
             if outcome.changed:
                 answer["changed in place"] = ", ".join(_argument(p) for p in outcome.changed)
-        return {**answer, **_after_the_step(part, optimizer, batch)}
+        return {**answer, **_after_the_step(part, optimizer, batches[0][0])}
 
     return ask
 
@@ -159,23 +159,30 @@ def _loss(outcome: Outcome, which: str, dtype: torch.dtype) -> dict[str, Tensor 
     return said
 
 
-def _whole(given: Sequence[Tensor], batch: int) -> Tensor:
-    """The rows that a model was given first; of the calls after it, too, if it gets the batch in parts."""
-    rows = given[0]
-    for one in given[1:]:
-        if len(rows) >= batch or one.shape[1:] != rows.shape[1:]:
+def _whole(calls: Sequence[Mapping[str, Tensor]], src: Tensor) -> dict[str, Tensor]:
+    """What a model was given first, "src" and "tgt"; put together and in the batch's order, if it gets the batch in
+    parts, or its rows in another order: a mean over tokens is the same."""
+    first = {name: calls[0][name] for name in ("src", "tgt")}
+    for call in calls[1:]:
+        if len(first["src"]) >= len(src) or any(call[n].shape[1:] != x.shape[1:] for n, x in first.items()):
             break
-        rows = torch.cat([rows, one])  # [B, S]
-    return rows
+        first = {name: torch.cat([x, call[name]]) for name, x in first.items()}  # [B, S], [B, L]
+    left, wanted = first["src"].tolist(), src.tolist()
+    if sorted(left) != sorted(wanted):
+        return first
+    order: list[int] = []
+    for row in wanted:
+        order.append(next(i for i, one in enumerate(left) if one == row and i not in order))
+    return {name: x[order] for name, x in first.items()}
 
 
-def _after_the_step(part: Instance, optimizer: Instance, batch: int) -> Answer:
+def _after_the_step(part: Instance, optimizer: Instance, src: Tensor) -> Answer:
     """Return what the model was given, in which mode, and its parameters now."""
     calls: Sequence[Mapping[str, Tensor]] = part.call([], method="recorded").value
     facts: dict[str, Tensor | str] = {}
     if calls:
-        facts["source that the model was given"] = _whole([call["src"] for call in calls], batch)
-        facts["decoder input"] = _whole([call["tgt"] for call in calls], batch)
+        given = _whole(calls, src)
+        facts["source that the model was given"], facts["decoder input"] = given["src"], given["tgt"]
         trained = bool(calls[0]["training"])
         facts["mode while it ran"] = "train" if trained else "eval"
     facts |= {
