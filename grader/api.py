@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         Scenario,
         after_a_call,
         beside_another,
+        only_form,
         with_dropped_gradients,
         with_fixed_inputs,
     )
@@ -133,6 +134,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Observation",
         "after_a_call",
         "beside_another",
+        "only_form",
         "with_dropped_gradients",
         "with_fixed_inputs",
     ),

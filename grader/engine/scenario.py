@@ -122,6 +122,28 @@ def with_fixed_inputs(scenario: Scenario) -> Scenario:
     return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=frozenset({FIXED}))
 
 
+def only_form(scenario: Scenario, dtype: torch.dtype = torch.float32) -> Scenario:
+    """The dtype and shape of the results, and whether all is finite: of numbers that are dropped by chance.
+
+    Args:
+        dtype: of the inputs.
+    """
+
+    def ask(client: Client) -> Answer:
+        answer = scenario.ask(client)
+        values = {name: x for name, x in answer.items() if isinstance(x, Tensor)}
+        forms = {
+            f"form of {name}": f"{list(x.shape)}, "
+            f"{'the dtype of the inputs' if x.dtype == client.dtype else str(x.dtype)[6:]}, "
+            f"{'finite' if bool(x.isfinite().all()) else 'with NaN or infinity'}"
+            for name, x in values.items()
+        }
+        return {**forms, **{name: text for name, text in answer.items() if name == "result"}}
+
+    kind = f", {str(dtype)[6:]}" if dtype != torch.float32 else ""
+    return replace(scenario, title=f"{scenario.title}{kind}, the form of the result", ask=ask, dtype=dtype)
+
+
 def made_only(scenario: Scenario) -> Scenario:
     """What a scenario makes, without a call: for a record of what constructors do."""
 

@@ -21,6 +21,7 @@ from grader.api import (
     beside_another,
     causal,
     grading_of,
+    only_form,
     with_dropped_gradients,
     with_fixed_inputs,
     with_zeros,
@@ -349,6 +350,9 @@ class ClassMaker:
         value = torch.eye(4, dtype=torch.float64).repeat(1, 2).expand(24, 4, 8)
         four = _transparent(self.question((query, key, value), 2))
         masked = replace(four, mask=draws.mask(24, 1, 4, 4))
+        mask = draws.mask(2, 1, 4, 5)
+        mask[0, 0, 1] = False  # a query without a key
+        closed = replace(self.question(draws.inputs((2,), 4, 5, 8), 2, mask), dropout=0.5, training=True)
         # One key has weight 1: its value comes through scaled, or not at all, whole head by whole head.
         query, key, value = draws.inputs((24,), 4, 1, 8)
         one = _transparent(self.question((query, key, value.abs() + 0.5), 2))
@@ -364,6 +368,9 @@ class ClassMaker:
             _one(
                 "train mode with dropout and a mask", "dropout", masked, DROPS, see=look.closed_when_dropped
             ),
+            only_form(_one("train mode with dropout", "dropout", closed)),
+            only_form(_one("train mode with dropout", "dropout", replace(closed, mask=additive(mask)))),
+            only_form(_one("train mode with dropout", "dtypes", closed), torch.bfloat16),
         ]
 
     def dtypes(self) -> list[Scenario]:

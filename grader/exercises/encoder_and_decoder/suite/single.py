@@ -20,6 +20,7 @@ from grader.api import (
     alike,
     beside_another,
     counted,
+    only_form,
     own_parameters,
     parameter_facts,
     weights_kept,
@@ -259,6 +260,8 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         off,
         beside_another(off, dropout=0.5, norm="pre" if norm == "post" else "post"),
     ]
+    drawn = one(title("train mode with dropout=0.5"), "dtypes", ask_for(30, way=dropping))
+    found.append(only_form(drawn, torch.bfloat16))
     for dtype in (torch.float64, torch.bfloat16):
         text = f"{str(dtype).removeprefix('torch.')} inputs"
         ask = ask_for(25, Size(2, 3, 8), forms=masks.every(kind, masks.padding))

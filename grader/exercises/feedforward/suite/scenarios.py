@@ -22,6 +22,7 @@ from grader.api import (
     drawn_again,
     grading_of,
     no_shape,
+    only_form,
     parameter_facts,
     with_dropped_gradients,
     with_fixed_inputs,
@@ -182,16 +183,20 @@ def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor]) -> Answ
 
 def _dtypes(seed: int) -> list[Scenario]:
     ask = _plain(seed + 30, (2, 4, 8), 20)
+    dropped = _plain(seed + 31, (2, 4, 8), 20, training=True, dropout=0.5)
     return [
-        Scenario(
-            f"{str(dtype)[6:]} inputs",
-            NAME,
-            "dtypes",
-            ask,
-            dtype=dtype,
-            traits=frozenset({f"{str(dtype)[6:]} inputs"}),
-        )
-        for dtype in (torch.float64, torch.bfloat16)
+        only_form(Scenario("train mode with dropout=0.5", NAME, "dtypes", dropped), torch.bfloat16),
+        *(
+            Scenario(
+                f"{str(dtype)[6:]} inputs",
+                NAME,
+                "dtypes",
+                ask,
+                dtype=dtype,
+                traits=frozenset({f"{str(dtype)[6:]} inputs"}),
+            )
+            for dtype in (torch.float64, torch.bfloat16)
+        ),
     ]
 
 

@@ -121,6 +121,7 @@ def _losses(seed: int) -> list[Scenario]:
             one(f"a vocabulary of {vocab} ids", "padding", _many(seed + 92, 2, 4, 40), vocab=vocab, top=6.0)
             for vocab in ONE_MORE
         ),
+        one("1,600 tokens", "padding", _many(seed + 93, 40, 40), last=9.0),
         one("a vocabulary of 600 ids, smoothing=0.1", "smoothing", PADDED, vocab=600, smoothing=0.1),
         one("pad=3", "pad", THREES, pad=3),
         one("pad=7, which is in no target", "pad", PADDED[:2], pad=7),
@@ -197,17 +198,21 @@ def _forms(seed: int) -> list[Scenario]:
             "accepts keyword arguments", LOSS, "keywords", keywords, traits=frozenset({"keyword arguments"})
         ),
         Scenario("logits that are not contiguous", LOSS, "memory", scattered(0.0, turned=False)),
-        Scenario("logits and target not contiguous", LOSS, "memory", scattered(0.1, turned=True)),
+        Scenario("logits and target not contiguous", LOSS, "memory", scattered(0.0, turned=True)),
+        Scenario(
+            "logits and target not contiguous, smoothing=0.1", LOSS, "memory", scattered(0.1, turned=True)
+        ),
         *(
             Scenario(
-                f"{str(dtype)[6:]} inputs",
+                f"{str(dtype)[6:]} inputs{', smoothing=0.5' if smoothing else ''}",
                 LOSS,
                 "dtypes",
-                _loss(seed + 82, PADDED, smoothing=0.5),
+                _loss(seed + 82, PADDED, smoothing=smoothing),
                 dtype=dtype,
                 traits=frozenset({f"{str(dtype)[6:]} inputs"}),
             )
             for dtype in (torch.float64, torch.bfloat16)
+            for smoothing in (0.0, 0.5)
         ),
     ]
 

@@ -18,6 +18,7 @@ from grader.api import (
     drawn_again,
     dropping_facts,
     no_shape,
+    only_form,
     repeats,
     with_dropped_gradients,
     with_fixed_inputs,
@@ -235,6 +236,13 @@ def _of(name: str, seed: int) -> list[Scenario]:
         Scenario(trait, name, "numbers", _numbers(name, seed + i, shape), traits=frozenset({trait}))
         for i, (trait, shape) in enumerate({"a long sequence": long, "many sentences": many}.items(), start=7)
     ]
+    drawn = Scenario(
+        "train mode with dropout=0.5",
+        name,
+        "dtypes",
+        _numbers(name, seed + 22, (2, 3, 8), training=True, dropout=0.5),
+    )
+    found.append(only_form(drawn, torch.bfloat16))
     for dtype in (torch.float64, torch.bfloat16):
         title = f"{str(dtype).removeprefix('torch.')} inputs"
         ask = _numbers(name, seed + 30, (2, 3, 8))

@@ -96,6 +96,7 @@ def _numbers(seed: int) -> list[Scenario]:
         "x of [3, 4, 7]": ((3, 4, 7), ("an odd size",)),
         "x of [1, 1, 6]": ((1, 1, 6), ("a batch of one", "a length of one")),
         "x of [4, 4, 4]": ((4, 4, 4), ()),
+        "x of [2, 3, 1]": ((2, 3, 1), ("an odd size",)),
         "x of [6]": ((6,), ("leading dimensions",)),
         "x of [5, 6]": ((5, 6), ("leading dimensions",)),
         "x of [2, 3, 2, 5]": ((2, 3, 2, 5), ("leading dimensions",)),
