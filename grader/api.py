@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         after_a_call,
         beside_another,
         only_form,
+        under_no_grad,
         with_dropped_gradients,
         with_fixed_inputs,
     )
@@ -135,6 +136,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "after_a_call",
         "beside_another",
         "only_form",
+        "under_no_grad",
         "with_dropped_gradients",
         "with_fixed_inputs",
     ),

@@ -104,6 +104,7 @@ class Function(Protocol):
         *,
         grad: Sequence[int | str] = (),
         method: str = "",
+        record: bool = True,
     ) -> Outcome:
         """Call it, or a method of it. Instances of the same submission may be among the arguments.
 
@@ -111,6 +112,7 @@ class Function(Protocol):
             args, kwargs: trees of tensors, plain values and instances.
             grad: the tensor arguments (position or keyword) that require a gradient.
             method: the instance's method to call ("encode"); its forward if there is none.
+            record: False calls it under `torch.no_grad()`.
 
         Raises:
             SubmissionError: whatever went wrong on the submission's side.

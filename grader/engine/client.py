@@ -59,6 +59,7 @@ class Client:
         told_apart: whether such a call gave something else.
         only_fit: say of a call no more than whether its gradients fit, see `with_dropped_gradients`.
         fixed_inputs: ask for no gradients of inputs, see `with_fixed_inputs`.
+        records: whether calls are made where gradients are recorded, see `under_no_grad`.
         only_made: end at the first call, see `made_only`.
         given: most tensors that one call was given.
         beside: arguments of another object of each class, made after the one that is asked, see `beside_another`.
@@ -91,6 +92,7 @@ class Client:
         self.beside: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
         self.calls_before = self.told_apart = False
         self.only_fit = self.fixed_inputs = self.only_made = False
+        self.records = True
         self.given = 0
         self.without_floats = False
         self.given_floats = 0
@@ -282,7 +284,9 @@ class Client:
             weights = next((one.parameters() for one in self._made if one is callee), weights)
         self.given = max(self.given, len(tensors((args, tuple(kwargs.values())))))
         earlier = self._call_before(callee, args, kwargs, method) if self.calls_before else None
-        outcome = callee.call(self.cast(args, made), self.cast(kwargs, made), grad=grad, method=method)
+        outcome = callee.call(
+            self.cast(args, made), self.cast(kwargs, made), grad=grad, method=method, record=self.records
+        )
         answer = describe_outcome(outcome, single=single, names=names)
         if earlier is not None:
             now, then = tensors(outcome.value), tensors(earlier.value)

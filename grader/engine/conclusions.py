@@ -12,7 +12,7 @@ from grader.core.failures import Named
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.naming import Findings
-from grader.engine.scenario import AFTER, BESIDE
+from grader.engine.scenario import AFTER, BESIDE, NO_GRAD
 
 ROUNDED = 1e-2  # of the largest number: bfloat16 has 8 bits
 LOPSIDED = 0.25  # of the mean size of differences: rounding goes up and down
@@ -52,6 +52,10 @@ TRAITS: dict[str, tuple[str, ...]] = {
         "Only vectors of zeros give wrong results: the code takes them for padding, or divides by their size. What is "
         "padding, masks say.",
         "Search for a comparison with 0 and for a division.",
+    ),
+    NO_GRAD: (
+        "no-grad-wrong", "The results are right where gradients are recorded, but not under torch.no_grad().",
+        "Search for no_grad, is_grad_enabled and requires_grad.",
     ),
     AFTER: (
         "kept-by-shape", "The result is that of an earlier call, with other numbers in the same shapes.",

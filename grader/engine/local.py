@@ -171,13 +171,20 @@ class LocalFunction:
         *,
         grad: Sequence[int | str] = (),
         method: str = "",
+        record: bool = True,
     ) -> Outcome:
         with _as_submission_error(self._filename):
             function = getattr(self._function, method) if method else self._function
             given, named = _handed_over(list(args)), _handed_over(dict(kwargs or {}))
             with self._tracing.recorder or contextlib.nullcontext(), self._tracing.beside:
                 answer = calls.call(
-                    function, given, named, grad, device=self._device, device_trace=self._tracing.device_trace
+                    function,
+                    given,
+                    named,
+                    grad,
+                    device=self._device,
+                    record=record,
+                    device_trace=self._tracing.device_trace,
                 )
         handle = None
         if answer.graph is not None:

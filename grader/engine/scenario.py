@@ -26,6 +26,7 @@ BESIDE = "another object of the class"
 AFTER = "an earlier call with the same shapes"
 DROPPED = "dropout in the backward pass"
 GRADIENTS = "gradients"
+NO_GRAD = "torch.no_grad()"
 FIXED = "inputs that need no gradient"
 LAYER_SLACK = {torch.bfloat16: 2.0}
 """By dtype, for what goes through a whole layer: right code was off by half the usual bound in 1 of 1,500 draws."""
@@ -120,6 +121,16 @@ def with_fixed_inputs(scenario: Scenario) -> Scenario:
 
     title = f"{scenario.title}, inputs without gradients"
     return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=frozenset({FIXED}))
+
+
+def under_no_grad(scenario: Scenario) -> Scenario:
+    """The same where no gradients are recorded, as when a trained model is used."""
+
+    def prepare(client: Client) -> None:
+        client.records = False
+
+    title, traits = f"{scenario.title}, under torch.no_grad()", frozenset({NO_GRAD})
+    return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=traits)
 
 
 def only_form(scenario: Scenario, dtype: torch.dtype = torch.float32) -> Scenario:

@@ -85,9 +85,10 @@ class NoisyFunction:
         *,
         grad: Sequence[int | str] = (),
         method: str = "",
+        record: bool = True,
     ) -> Outcome:
         with self._noise:
-            return self._inner.call(*_plain(args, kwargs), grad=grad, method=method)
+            return self._inner.call(*_plain(args, kwargs), grad=grad, method=method, record=record)
 
     def backward(self, outcome: Outcome, cotangents: Sequence[Tensor | None]) -> Gradients:
         with self._noise:

@@ -22,6 +22,7 @@ from grader.api import (
     causal,
     grading_of,
     only_form,
+    under_no_grad,
     with_dropped_gradients,
     with_fixed_inputs,
     with_zeros,
@@ -98,7 +99,13 @@ def _plain(draws: Draws) -> list[Scenario]:
         "a single query, key and batch": ((1, 1), 1, 1, WIDTH),
         "a single query": ((2, 3), 1, keys, WIDTH),
     }
-    made = []
+    mask = draws.mask(2, 1, 4, 5)
+    made = [
+        under_no_grad(one)
+        for one in _both(
+            "a mask [B, 1, Tq, Tk]", "numbers", Question(draws.inputs((2, 3), 4, 5, WIDTH), mask=mask)
+        )
+    ]
     for title, (front, tq, tk, width) in many.items():
         traits = ["leading dimensions"] * (len(front) != 2)
         traits += ["a value of another width than the key"] * (width != WIDTH)

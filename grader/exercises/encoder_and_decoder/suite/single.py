@@ -23,6 +23,7 @@ from grader.api import (
     only_form,
     own_parameters,
     parameter_facts,
+    under_no_grad,
     weights_kept,
     with_dropped_gradients,
     with_fixed_inputs,
@@ -254,6 +255,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         with_dropped_gradients(
             one(title("train mode"), "gradients", ask_for(27, way=dropping, backward=True))
         ),
+        under_no_grad(one(title("masks"), "masks", ask_for(31, forms=masks.every(kind, masks.of_numbers)))),
         one(title("eval mode with dropout=0.5"), "eval", _steady(kind, seed + 22, Way(norm, 0.5))),
         one(title(f"train mode with dropout={RATE}"), "train", dropped(kind, norm, seed + 24), "train mode"),
         one(title("train mode with dropout and masks"), "masks", _masks_of_parts(kind, seed + 28, dropping)),

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from grader.api import Client, Draws, Scenario, weights_kept, with_fixed_inputs
+from grader.api import Client, Draws, Scenario, under_no_grad, weights_kept, with_fixed_inputs
 from grader.exercises.encoder_and_decoder.suite import masks
 from grader.exercises.encoder_and_decoder.suite.kinds import (
     PLAIN,
@@ -166,6 +166,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         one(title("the gradient in eval mode"), "gradients", still),
         with_fixed_inputs(one(title("train mode"), "gradients", fixed)),
         one(title("train mode"), "train", train, "train mode"),
+        under_no_grad(one(title("three layers"), norm, numbers(kind, seed + 26, 3, way=way, forms=padding))),
     ]
     for dtype in (torch.float64, torch.bfloat16):
         text = f"{str(dtype).removeprefix('torch.')} inputs"

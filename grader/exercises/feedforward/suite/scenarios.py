@@ -24,6 +24,7 @@ from grader.api import (
     no_shape,
     only_form,
     parameter_facts,
+    under_no_grad,
     with_dropped_gradients,
     with_fixed_inputs,
     with_zeros,
@@ -135,6 +136,7 @@ def _modes(seed: int) -> list[Scenario]:
     return [
         Scenario("eval mode with dropout=0.5", NAME, "eval", in_eval),
         off,
+        under_no_grad(Scenario("x of [2, 5, 8]", NAME, "eval", _plain(seed + 23, (2, 5, 8), 20))),
         beside_another(off, dropout=0.5),
         Scenario("train mode with dropout=0.25", NAME, "train", _dropped(seed + 22)),
     ]

@@ -22,6 +22,7 @@ from grader.api import (
     grading_of,
     is_bias_of,
     own_parameters,
+    under_no_grad,
     with_zeros,
 )
 from grader.exercises.attention.reference import ROLES
@@ -169,6 +170,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("12 steps of [2, 1, 8], 4 heads", "steps", _plain(seed + 7, (2, 12, 8), 4)),
         _one("a long sequence", "steps", _plain(seed + 15, (1, Draws(seed).length(), 4), 2), "a long sequence"),
         _one("many sentences", "steps", _plain(seed + 16, (Draws(seed).length(), 3, 4), 2), "many sentences"),
+        under_no_grad(_one("5 steps of [2, 1, 8]", "steps", _plain(seed + 24, (2, 5, 8), 2))),
         _one("steps of zeros", "steps", _plain(seed + 20, (2, 5, 8), 2, zeros=True), "vectors of zeros"),
         _one("the cache after 4 steps of [2, 1, 8]", "steps", _growth(seed + 6, (2, 4, 8), 2)),
         _one("4 steps with large scores", "steps", loud, slack=100.0),  # one unit in a score's last place shows

@@ -8,7 +8,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import Answer, Client, Draws, Grading, Scenario, Subject, Submission, grading_of
+from grader.api import (
+    Answer,
+    Client,
+    Draws,
+    Grading,
+    Scenario,
+    Subject,
+    Submission,
+    grading_of,
+    under_no_grad,
+)
 from grader.exercises.loss.reference import REFERENCE, namespace
 
 SHIFT, LOSS = "shift_right", "sequence_loss"
@@ -123,6 +133,7 @@ def _losses(seed: int) -> list[Scenario]:
         ),
         one("1,600 tokens", "padding", _many(seed + 93, 40, 40), last=9.0),
         one("a vocabulary of 600 ids, smoothing=0.1", "smoothing", PADDED, vocab=600, smoothing=0.1),
+        under_no_grad(one("sentences of different length", "padding", PADDED)),
         one("pad=3", "pad", THREES, pad=3),
         one("pad=7, which is in no target", "pad", PADDED[:2], pad=7),
         one("smoothing=0.1", "smoothing", FULL, smoothing=0.1),

@@ -20,6 +20,7 @@ from grader.api import (
     no_shape,
     only_form,
     repeats,
+    under_no_grad,
     with_dropped_gradients,
     with_fixed_inputs,
 )
@@ -195,6 +196,7 @@ def _of(name: str, seed: int) -> list[Scenario]:
     found = [
         Scenario("the parts' parameters", name, "parts", _parts(name, seed)),
         Scenario("x of [2, 5, 8]", name, "numbers", _numbers(name, seed + 1, (2, 5, 8))),
+        under_no_grad(Scenario("x of [2, 5, 8]", name, "numbers", _numbers(name, seed + 23, (2, 5, 8)))),
         Scenario("x of [1, 1, 7]", name, "numbers", _numbers(name, seed + 2, (1, 1, 7)), traits=batch),
         Scenario("x of [5, 6]", name, "numbers", _numbers(name, seed + 3, (5, 6)), traits=lead),
         Scenario("two more arguments", name, "arguments", _arguments(name, seed + 4, 2)),

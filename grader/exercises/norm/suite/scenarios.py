@@ -21,6 +21,7 @@ from grader.api import (
     beside_another,
     grading_of,
     parameter_facts,
+    under_no_grad,
     with_zeros,
 )
 from grader.exercises.norm.reference import REFERENCE, namespace, wanted
@@ -108,7 +109,8 @@ def _numbers(seed: int) -> list[Scenario]:
     large = Scenario("x a thousand times as large", NAME, "numbers", _plain(seed + 9, (2, 3, 8), factor=1e3))
     train = _plain(seed + 8, (2, 3, 8), training=True)
     trained = Scenario("train mode", NAME, "numbers", train, traits=frozenset({"train mode"}))
-    return [*asked, large, trained, *_extremes(seed + 50)]
+    unrecorded = under_no_grad(Scenario("x of [2, 5, 8]", NAME, "numbers", _plain(seed + 10, (2, 5, 8))))
+    return [*asked, large, trained, unrecorded, *_extremes(seed + 50)]
 
 
 def _extremes(seed: int) -> list[Scenario]:

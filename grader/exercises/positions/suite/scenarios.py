@@ -20,6 +20,7 @@ from grader.api import (
     beside_another,
     describe_outcome,
     grading_of,
+    under_no_grad,
 )
 from grader.exercises.positions.reference import LEARNED, REFERENCE, SINUSOIDAL, namespace
 from grader.exercises.positions.suite.tables import gradients, load
@@ -109,6 +110,7 @@ def _rest(name: str, seed: int) -> list[Scenario]:
         Scenario("train mode", name, "train", _train(name, seed)),
         Scenario("a short x after a long one", name, "train", _one_after_another(name, seed, (8, 3))),
         Scenario("a long x after a short one", name, "train", _one_after_another(name, seed, (3, 8))),
+        under_no_grad(Scenario("x of [2, 5, 8]", name, "train", _plain(name, (2, 5, 8), 9, seed + 31))),
         beside_another(Scenario("x of [2, 5, 8]", name, "train", _plain(name, (2, 5, 8), 9, seed + 30)), 6),
     ]
     for dtype in (torch.float64, torch.bfloat16):

@@ -29,6 +29,7 @@ from grader.api import (
     counted,
     grading_of,
     own_parameters,
+    under_no_grad,
     weights_kept,
 )
 from grader.exercises.transformer.reference import REFERENCE, namespace, wanted
@@ -336,6 +337,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         after_a_call(_one("forward", "forward", Put(seed + 22).forward)),
         _one("forward", "forward", Put(seed + 8).forward),
         _one("forward, one sentence that begins with PAD", "forward", first.forward, "a batch of one"),
+        under_no_grad(_one("forward", "forward", Put(seed + 24).forward)),
         _one("forward with pad=3", "forward", Put(seed + 9, three, padded="anywhere").forward),
         _one("decode after another batch", "memory", Put(seed + 10).after_another),
         _one("decode after a batch of the same shape", "memory", anywhere.after_one_alike),
