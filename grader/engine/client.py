@@ -60,6 +60,7 @@ class Client:
         only_fit: say of a call no more than whether its gradients fit, see `with_dropped_gradients`.
         fixed_inputs: ask for no gradients of inputs, see `with_fixed_inputs`.
         records: whether calls are made where gradients are recorded, see `under_no_grad`.
+        reweighted: before each call, make one with other weights, see `after_other_weights`.
         only_made: end at the first call, see `made_only`.
         given: most tensors that one call was given.
         beside: arguments of another object of each class, made after the one that is asked, see `beside_another`.
@@ -92,7 +93,7 @@ class Client:
         self.beside: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
         self.calls_before = self.told_apart = False
         self.only_fit = self.fixed_inputs = self.only_made = False
-        self.records = True
+        self.records, self.reweighted = True, False
         self.given = 0
         self.without_floats = False
         self.given_floats = 0
@@ -283,6 +284,8 @@ class Client:
             self.seed()
             weights = next((one.parameters() for one in self._made if one is callee), weights)
         self.given = max(self.given, len(tensors((args, tuple(kwargs.values())))))
+        if self.reweighted:
+            self._call_with_others(callee, args, kwargs, method)
         earlier = self._call_before(callee, args, kwargs, method) if self.calls_before else None
         outcome = callee.call(
             self.cast(args, made), self.cast(kwargs, made), grad=grad, method=method, record=self.records
@@ -365,6 +368,19 @@ class Client:
         )
         callee.release(outcome)
         return outcome
+
+    def _call_with_others(
+        self, callee: Callee, args: Sequence[Any], kwargs: Mapping[str, Any], method: str
+    ) -> None:
+        """A call with other weights, in eval mode, and then what training does: train mode, the weights, eval mode."""
+        for one in (module for module in self._made if module is callee):
+            weights = {name: info.value for name, info in one.parameters().items()}
+            one.load({name: value + 0.5 for name, value in weights.items()})
+            made: dict[int, Tensor] = {}
+            one.release(one.call(self.cast(args, made), self.cast(kwargs, made), method=method))
+            one.train(True)
+            one.load(weights)
+            one.train(False)
 
     def first_gradients(self, instance: Instance, *args: Any) -> dict[str, Tensor | str]:
         """Say whether a gradient arrives at any matrix of weights before anything was learned: if not, none ever does.

@@ -12,7 +12,7 @@ from grader.core.failures import Named
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.naming import Findings
-from grader.engine.scenario import AFTER, BESIDE, NO_GRAD
+from grader.engine.scenario import AFTER, BESIDE, NO_GRAD, REWEIGHTED
 
 ROUNDED = 1e-2  # of the largest number: bfloat16 has 8 bits
 LOPSIDED = 0.25  # of the mean size of differences: rounding goes up and down
@@ -52,6 +52,10 @@ TRAITS: dict[str, tuple[str, ...]] = {
         "Only vectors of zeros give wrong results: the code takes them for padding, or divides by their size. What is "
         "padding, masks say.",
         "Search for a comparison with 0 and for a division.",
+    ),
+    REWEIGHTED: (
+        "stale-weights", "The result is that of weights that the module had before: something made of them is kept.",
+        "What does your code keep from one call to the next, and when does it make it again?",
     ),
     NO_GRAD: (
         "no-grad-wrong", "The results are right where gradients are recorded, but not under torch.no_grad().",

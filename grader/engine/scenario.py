@@ -26,6 +26,7 @@ BESIDE = "another object of the class"
 AFTER = "an earlier call with the same shapes"
 DROPPED = "dropout in the backward pass"
 GRADIENTS = "gradients"
+REWEIGHTED = "weights that have changed"
 NO_GRAD = "torch.no_grad()"
 FIXED = "inputs that need no gradient"
 LAYER_SLACK = {torch.bfloat16: 2.0}
@@ -121,6 +122,20 @@ def with_fixed_inputs(scenario: Scenario) -> Scenario:
 
     title = f"{scenario.title}, inputs without gradients"
     return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=frozenset({FIXED}))
+
+
+def after_other_weights(scenario: Scenario) -> Scenario:
+    """The same after a call with other weights: nothing that was computed of them may be kept.
+
+    Args:
+        scenario: in eval mode.
+    """
+
+    def prepare(client: Client) -> None:
+        client.reweighted = True
+
+    title, traits = f"{scenario.title}, after a call with other weights", frozenset({REWEIGHTED})
+    return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=traits)
 
 
 def under_no_grad(scenario: Scenario) -> Scenario:

@@ -18,6 +18,7 @@ from grader.api import (
     Subject,
     Submission,
     additive,
+    after_other_weights,
     beside_another,
     causal,
     grading_of,
@@ -350,6 +351,8 @@ class ClassMaker:
         draws = self.draws
         calm = replace(self.question(draws.inputs((2,), 4, 5, 8), 2), dropout=0.5)
         off = replace(self.question(draws.inputs((2,), 4, 5, 8), 2), training=True)
+        x, _, _ = draws.inputs((2,), 4, 4, 8)
+        itself = self.question((x, x, x), 2)
         # With identity matrices, column h*d + t of the output is head h's weight of key t. Queries are small: a weight
         # near 0 would be lost in the rounding of the others.
         query, key, _ = draws.inputs((24,), 4, 4, 8)
@@ -368,6 +371,8 @@ class ClassMaker:
         off_in_train = _one("train mode with dropout=0.0", "dropout", off, "train mode", see=without)
         return [
             _one("eval mode with dropout=0.5", "dropout in eval", calm, "dropout in eval mode", see=without),
+            after_other_weights(_one("self-attention", "dropout in eval", itself)),
+            under_no_grad(_one("self-attention", "dropout in eval", itself)),
             off_in_train,
             beside_another(off_in_train, dropout=0.5),
             _one("train mode with dropout=0.25, four keys", "dropout", four, DROPS, see=look.dropped),

@@ -17,6 +17,7 @@ from grader.api import (
     Scenario,
     Subject,
     Submission,
+    after_other_weights,
     alike_along,
     beside_another,
     drawn_again,
@@ -136,6 +137,7 @@ def _modes(seed: int) -> list[Scenario]:
     return [
         Scenario("eval mode with dropout=0.5", NAME, "eval", in_eval),
         off,
+        after_other_weights(Scenario("x of [2, 5, 8]", NAME, "eval", _plain(seed + 24, (2, 5, 8), 20))),
         under_no_grad(Scenario("x of [2, 5, 8]", NAME, "eval", _plain(seed + 23, (2, 5, 8), 20))),
         beside_another(off, dropout=0.5),
         Scenario("train mode with dropout=0.25", NAME, "train", _dropped(seed + 22)),

@@ -18,6 +18,7 @@ from grader.api import (
     Scenario,
     Subject,
     Submission,
+    after_other_weights,
     beside_another,
     grading_of,
     parameter_facts,
@@ -110,7 +111,10 @@ def _numbers(seed: int) -> list[Scenario]:
     train = _plain(seed + 8, (2, 3, 8), training=True)
     trained = Scenario("train mode", NAME, "numbers", train, traits=frozenset({"train mode"}))
     unrecorded = under_no_grad(Scenario("x of [2, 5, 8]", NAME, "numbers", _plain(seed + 10, (2, 5, 8))))
-    return [*asked, large, trained, unrecorded, *_extremes(seed + 50)]
+    reweighted = after_other_weights(
+        Scenario("x of [2, 5, 8]", NAME, "numbers", _plain(seed + 11, (2, 5, 8)))
+    )
+    return [*asked, large, trained, unrecorded, reweighted, *_extremes(seed + 50)]
 
 
 def _extremes(seed: int) -> list[Scenario]:
