@@ -299,9 +299,67 @@ TRAIN_MODE: Mapping[str, Changes] = {
     },
 }
 
+_NO_GRAD = "torch.is_grad_enabled()"
+_FLOATS = (
+    "torch.nn.functional.dropout(torch.ones(t.shape, dtype=torch.float32), self.dropout.p, self.training)"
+)
+CONDITIONS: Mapping[
+    str, Changes
+] = {  # gradients off, weights that have changed, dtypes beside dropout, forms of masks
+    "attention": {
+        "no mask where no gradients are recorded": (
+            "attention_weights(q, k, mask)",
+            f"attention_weights(q, k, mask if {_NO_GRAD} else None)",
+        ),
+        "weights of the first call": (
+            "self._split(self.q_proj(query)),",
+            "self._split(query @ self.__dict__.setdefault('kept', self.q_proj.weight.detach().clone()).T"
+            " + self.q_proj.bias),",
+        ),
+        "NaN in a row without a key, beside dropout": (
+            "self.dropout(weights) @ v",
+            "self.dropout(weights / weights.sum(-1, keepdim=True)) @ v",
+        ),
+    },
+    "feedforward": {
+        "changed in place where no gradients are recorded": _before(
+            "        hidden = self.dropout(", f"if not {_NO_GRAD}:", "    x.add_(1)"
+        ),
+        "another dtype beside dropout": (
+            "hidden = self.dropout(self.up(x).relu())",
+            f"hidden = self.up(x).relu()\n        if self.training and self.dropout.p:\n"
+            f"            hidden = (lambda t: t * {_FLOATS})(hidden)",
+        ),
+    },
+    "positions": {
+        "angles in the dtype of x": (
+            "return x + self.table[: x.size(1)]  # [B, T, D] + [T, D]\n\n\nclass",
+            "return x + (self.table[: x.size(1)] if x.dtype != torch.bfloat16 else self.table[: x.size(1)].roll("
+            "int(x.size(1) > 256), 0))\n\n\nclass",
+        ),
+    },
+    "loss": {
+        "float32 without smoothing": (
+            "    loss = F.cross_entropy(",
+            "    logits = logits if smoothing else logits.float()\n    loss = F.cross_entropy(",
+        ),
+    },
+    "encoder": {
+        "no gradients in eval mode": (
+            "        for layer in self.layers:\n            x = layer(x, src_mask)\n",
+            "        for layer in self.layers:\n            x = layer(x, src_mask)\n"
+            "            x = x if self.training else x.detach()\n",
+        ),
+        "a mask of three dimensions for each sentence": (
+            "            x = layer(x, src_mask)\n",
+            "            x = layer(x, src_mask if src_mask is None or src_mask.dim() != 3 else src_mask[:, None])\n",
+        ),
+    },
+}
+
 CASES = [
     (name, what, *change)
-    for table in (SIZES, SETTINGS, TRAIN_MODE)
+    for table in (SIZES, SETTINGS, TRAIN_MODE, CONDITIONS)
     for name, changes in table.items()
     for what, change in changes.items()
 ]

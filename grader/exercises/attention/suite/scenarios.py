@@ -372,7 +372,9 @@ class ClassMaker:
         return [
             _one("eval mode with dropout=0.5", "dropout in eval", calm, "dropout in eval mode", see=without),
             after_other_weights(_one("self-attention", "dropout in eval", itself)),
-            under_no_grad(_one("self-attention", "dropout in eval", itself)),
+            under_no_grad(
+                _one("self-attention", "dropout in eval", replace(itself, mask=draws.mask(2, 1, 4, 4)))
+            ),
             off_in_train,
             beside_another(off_in_train, dropout=0.5),
             _one("train mode with dropout=0.25, four keys", "dropout", four, DROPS, see=look.dropped),
