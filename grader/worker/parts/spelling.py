@@ -91,6 +91,11 @@ class Pupil(Part):
         for parameter in self.parameters():
             parameter.grad = torch.full_like(parameter, size)
 
+    def leave_part_in_eval_mode(self) -> None:
+        """As after a look at a part: the model itself is in train mode."""
+        self.train()
+        self.inner.eval()
+
     def mode(self) -> str:
         """ "train" or "eval"."""
         return "train" if self.training and self.inner.training else "eval"

@@ -123,6 +123,7 @@ def _step(
     times: int = 1,
     keywords: bool = False,
     spread: float = SPREAD,
+    resting: bool = False,
 ) -> Ask:
     def ask(client: Client) -> Answer:
         draws = Draws(seed)
@@ -130,6 +131,8 @@ def _step(
         optimizer = client.submission.part("Descent", (part, 0.25))
         if stale:
             part.call([stale], method="leave_gradients")
+        if resting:
+            part.call([], method="leave_part_in_eval_mode")
         answer: dict[str, Tensor | str] = {}
         batches = [_batch(draws, batch, longest) for _ in range(times)]
         for turn, (src, tgt) in enumerate(batches, start=1):
@@ -206,6 +209,7 @@ def _steps(seed: int) -> list[Scenario]:
         ("a long sequence", "step", ("a long sequence",)): _step(seed + 7, 2, Draws(seed).length()),
         ("many sentences", "step", ("many sentences",)): _step(seed + 8, Draws(seed).length(), 3),
         ("large gradients", "step", ("large numbers",)): _step(seed + 9, spread=100.0),
+        ("a part of the model in eval mode", "step", ()): _step(seed + 12, resting=True),
         ("gradients left from before", "stale", ()): _step(seed + 4, stale=0.7),
         ("three steps in a row", "stale", ()): _step(seed + 5, times=3),
     }
