@@ -133,7 +133,6 @@ def test_the_line_is_found_in_other_styles(exercise: str, base: str, old: str, n
     assert line_of(text, old) in found.lines
 
 
-@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize(
     ("base", "old", "new"),
     [
