@@ -182,6 +182,7 @@ def _whole(calls: Sequence[Mapping[str, Tensor]], src: Tensor) -> dict[str, Tens
 def _after_the_step(part: Instance, optimizer: Instance, src: Tensor) -> Answer:
     """Return what the model was given, in which mode, and its parameters now."""
     calls: Sequence[Mapping[str, Tensor]] = part.call([], method="recorded").value
+    rates: Sequence[float] = optimizer.call([], method="rates").value
     facts: dict[str, Tensor | str] = {}
     if calls:
         given = _whole(calls, src)
@@ -196,7 +197,7 @@ def _after_the_step(part: Instance, optimizer: Instance, src: Tensor) -> Answer:
         **facts,
         "mode after the step": str(part.call([], method="mode").value),
         "steps of the optimizer": str(optimizer.call([], method="steps").value),
-        "learning rate after the step": f"{optimizer.call([], method='rate').value:g}",
+        "learning rates after the step": ", ".join(f"{one:g}" for one in rates),
     }
 
 
