@@ -60,15 +60,22 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A script that something is said to the client before. Args: script: as a scenario's `ask`; prepare: says it."""
+    """A script that something is said to the client before.
+
+    Args:
+        script: as a scenario's `ask`.
+        prepare: says it.
+        look: makes another answer of the script's.
+    """
 
     script: Callable[[Client], Answer]
-    prepare: Callable[[Client], None]
+    prepare: Callable[[Client], object]
+    look: Callable[[Client, Answer], Answer] = lambda _client, answer: answer
 
     def __call__(self, client: Client) -> Answer:
-        """The script's answer."""
+        """The script's answer, as it is looked at."""
         self.prepare(client)
-        return self.script(client)
+        return self.look(client, self.script(client))
 
 
 def beside_another(scenario: Scenario, *args: Any, **kwargs: Any) -> Scenario:
@@ -106,12 +113,14 @@ def with_dropped_gradients(scenario: Scenario) -> Scenario:
     def prepare(client: Client) -> None:
         client.only_fit = True
 
-    def ask(client: Client) -> Answer:
-        return {GRADIENTS: scenario.ask(client)[GRADIENTS]}
+    def look(_client: Client, answer: Answer) -> Answer:
+        return {GRADIENTS: answer[GRADIENTS]}
 
     title, traits = f"{scenario.title}, gradients with dropout", frozenset({DROPPED})
     # in doubles, small steps can be told from rounding
-    return replace(scenario, title=title, ask=Prepared(ask, prepare), dtype=torch.float64, traits=traits)
+    return replace(
+        scenario, title=title, ask=Prepared(scenario.ask, prepare, look), dtype=torch.float64, traits=traits
+    )
 
 
 def with_fixed_inputs(scenario: Scenario) -> Scenario:
@@ -134,7 +143,7 @@ def after_other_weights(scenario: Scenario) -> Scenario:
     def prepare(client: Client) -> None:
         client.reweighted = True
 
-    title, traits = f"{scenario.title}, after a call with other weights", frozenset({REWEIGHTED})
+    title, traits = f"{scenario.title}, after a call with other weights", scenario.traits | {REWEIGHTED}
     return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=traits)
 
 
@@ -144,7 +153,7 @@ def under_no_grad(scenario: Scenario) -> Scenario:
     def prepare(client: Client) -> None:
         client.records = False
 
-    title, traits = f"{scenario.title}, under torch.no_grad()", frozenset({NO_GRAD})
+    title, traits = f"{scenario.title}, under torch.no_grad()", scenario.traits | {NO_GRAD}
     return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=traits)
 
 
@@ -155,8 +164,7 @@ def only_form(scenario: Scenario, dtype: torch.dtype = torch.float32) -> Scenari
         dtype: of the inputs.
     """
 
-    def ask(client: Client) -> Answer:
-        answer = scenario.ask(client)
+    def look(client: Client, answer: Answer) -> Answer:
         values = {name: x for name, x in answer.items() if isinstance(x, Tensor)}
         forms = {
             f"form of {name}": f"{list(x.shape)}, "
@@ -166,8 +174,12 @@ def only_form(scenario: Scenario, dtype: torch.dtype = torch.float32) -> Scenari
         }
         return {**forms, **{name: text for name, text in answer.items() if name == "result"}}
 
-    kind = f", {str(dtype)[6:]}" if dtype != torch.float32 else ""
-    return replace(scenario, title=f"{scenario.title}{kind}, the form of the result", ask=ask, dtype=dtype)
+    kind, traits = "", scenario.traits
+    if dtype != torch.float32:
+        kind, traits = f", {str(dtype)[6:]}", traits | {f"{str(dtype)[6:]} inputs"}
+    title = f"{scenario.title}{kind}, the form of the result"
+    ask = Prepared(scenario.ask, bool, look)  # nothing is said
+    return replace(scenario, title=title, ask=ask, dtype=dtype, traits=traits)
 
 
 def made_only(scenario: Scenario) -> Scenario:

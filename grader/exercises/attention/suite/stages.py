@@ -115,7 +115,8 @@ def _structure(findings: Findings) -> Named | None:
 
 def _question(findings: Findings, i: int) -> Question:
     ask = findings.scenarios[i].ask
-    ask = ask.script if isinstance(ask, Prepared) else ask
+    while isinstance(ask, Prepared):
+        ask = ask.script
     assert isinstance(ask, Asking)
     return ask.question
 
