@@ -70,11 +70,11 @@ def overview(folder: Folder) -> str:
     return f"{table}\n\n{wrapped(note)}"
 
 
-def say_unsaved(folder: Folder) -> None:
-    """Say on standard error that what is in place of a folder's progress file is none, or is damaged."""
+def report_unsaved(folder: Folder) -> None:
+    """Report on standard error that what is in place of a folder's progress file is none, or is damaged."""
     text = (
         f"{folder.path / FILE_NAME} is not a progress file of zoo, or is damaged: nothing is saved in it until you "
-        f"mend it, or remove it and run `zoo start {shlex.quote(str(folder.path))}`."
+        f"fix it, or remove it and run `zoo start {shlex.quote(str(folder.path))}`."
     )
     click.echo(wrapped(clean(text)), err=True)
 
@@ -86,7 +86,7 @@ def remember(file: Path, exercise: Exercise, grade: Grade) -> None:
     try:
         folder = home_of(file, exercise)
         if folder is not None and folder.is_damaged():
-            say_unsaved(folder)
+            report_unsaved(folder)
         elif folder is not None:
             keep(folder, grade)
     except ZooError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from grader.catalog import Exercise
-from grader.cli.exercises import exercise_argument, say_unsaved
+from grader.cli.exercises import exercise_argument, report_unsaved
 from grader.core.results import clean
 from grader.learner import hints as ladder
 from grader.learner.folder import Folder, locate
@@ -43,7 +43,7 @@ def show_hint(folder: Folder | None, exercise: Exercise, everything: bool = Fals
     """
     entry = folder.record().entry(exercise.name) if folder is not None else Entry()
     if folder is not None and folder.is_damaged():
-        say_unsaved(folder)
+        report_unsaved(folder)
     found = ladder.all_hints(exercise, entry)
     if not found:
         click.echo(f"There are no hints for {exercise.name}.")

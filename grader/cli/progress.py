@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.exercises import overview, say_unsaved
+from grader.cli.exercises import overview, report_unsaved
 from grader.learner.folder import need_folder
 from zoo.cli.text import wrapped
 from zoo.core.errors import ZooError
@@ -28,7 +28,7 @@ def progress(directory: Path | None) -> None:
     folder = need_folder(directory)
     click.echo(overview(folder))
     if folder.is_damaged():
-        say_unsaved(folder)
+        report_unsaved(folder)
     try:
         current = folder.current()
     except ZooError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from grader.catalog import get_exercises
-from grader.cli.exercises import say_unsaved
+from grader.cli.exercises import report_unsaved
 from grader.learner.folder import Folder, short
 from grader.learner.notebooks import notebook_name
 from grader.learner.record import FILE_NAME
@@ -52,7 +52,7 @@ def start(ctx: click.Context, directory: Path, notebooks: bool) -> None:
     if kept:
         click.echo(wrapped(f"Already there, left unchanged: {', '.join(kept)}.") + "\n")
     if not folder.keeps_progress():
-        say_unsaved(folder)
+        report_unsaved(folder)
     _next(folder, notebooks)
     for sentence in done.missing:
         click.echo(wrapped(f"Not copied: {sentence}"), err=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.catalog import Exercise, exercise_for, get_exercise, get_exercises
-from grader.cli.exercises import overview, say_unsaved
+from grader.cli.exercises import overview, report_unsaved
 from grader.cli.hint import show_hint
 from grader.cli.keys import GONE, Keys
 from grader.cli.options import exercise_option
@@ -141,7 +141,7 @@ def begin_progress(file: Path, exercise: Exercise) -> None:
             created = _shown(folder.path / record.FILE_NAME)
             click.echo(wrapped(f"Created {created} to save your progress."))
         else:
-            say_unsaved(folder)
+            report_unsaved(folder)
     except ZooError as error:
         click.echo(wrapped(f"Your progress is not saved. {error}"), err=True)
 

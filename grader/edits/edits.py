@@ -35,7 +35,7 @@ from grader.edits.missing_calls import with_calls, with_decorators
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
 from grader.edits.never_called import NeverCalled
-from grader.edits.other_names import crosswise, given_twice, parts_of_two
+from grader.edits.other_names import crosswise, given_twice, parts_of_two, with_another_name
 from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of, parsed
 from grader.edits.ranges import back_in_order, begun_elsewhere, of_all
@@ -155,37 +155,39 @@ class Edits:
         more: tuple[Change, ...] = (self._steps.more,)
         moved: tuple[Change, ...] = (self._moves.of,)
         lacking: tuple[Change, ...] = (self._steps.lacking,)
+        statements = [*first, *second, *rest]
+        everywhere = [*first, *conditions, *second, *rest]
         soon = (
             (
-                [*first, *conditions, *second, *rest],
+                everywhere,
                 (unkept, out_of_place, self._left_out.kept, self._made.not_using, self._bases_exchanged),
             ),
-            ([*first, *conditions, *second, *rest], (self._left_out.unused,)),
-            ([*first, *conditions, *second, *rest], self._slipped),
+            (everywhere, (self._left_out.unused,)),
+            (everywhere, self._slipped),
             (first, (self._given_twice,)),
             (first[:NEAR], changed),
             (conditions[:NEAR], changed),
-            ([*first, *second, *rest], (self._moves.begun,)),
-            ([*first, *second, *rest], (self._moves.repeated_names, self._moves.displaced, without_room)),
+            (statements, (self._moves.begun,)),
+            (statements, (self._moves.repeated_names, self._moves.displaced, without_room)),
             (first, changed),
             (first, (self._changes.numbers_as_names,)),
             (first, (self._changes.with_saved_factor,)),
             (first, moved),
             (first[:MOST_ALIKE], (self._in_all_alike,)),
             (first, lacking),
-            ([*first, *second, *rest], (without_an_end, laid_out, regrouped)),
+            (statements, (without_an_end, laid_out, regrouped)),
             (conditions, changed),
             (second, changed),
             ([*first[:NEAR], *second], (self._pairs.left_out,)),
             (
-                [*first, *second, *rest],
+                statements,
                 (self._made.left_out, self._made.in_place_of_nothing, self._made.changed),
             ),
             (
-                [*first, *second, *rest],
+                statements,
                 (self._left_out.unread, self._slips.as_operand, self._blocks.together_left_out),
             ),
-            ([*first, *second, *rest], (self._left_out.worked_in,)),
+            (statements, (self._left_out.worked_in,)),
             (first, renamed),
             ([*first, *second], (self._in_all_alike, self._renamed_throughout)),
             (first, (self._changes.reduced,)),
@@ -197,7 +199,7 @@ class Edits:
             (second, moved),
             (rest, moved),
             (first, (self._moves.repeated,)),
-            ([*first, *second, *rest], (self._steps.of_state,)),
+            (statements, (self._steps.of_state,)),
             (first, (self._steps.of_near,)),
             (first, rarer),
             (conditions, (regrouped,)),
@@ -237,7 +239,7 @@ class Edits:
             into_a_copy,
             in_all_groups,
             with_repetitions,
-            self._slips.with_another_name,
+            self._with_another_name,
             self._handed,
             self._slips.undone,
             self._several.counter_advanced,
@@ -412,6 +414,9 @@ class Edits:
                 self._file.with_all(list(zip(node.bases, bases, strict=True)))
                 for bases in exchanged(node.bases)
             )
+
+    def _with_another_name(self, node: ast.AST) -> Iterator[ast.AST]:
+        yield from with_another_name(node, self._scopes.stored_attributes)
 
     def _limited(self, node: ast.AST) -> Iterator[ast.AST]:
         """A number that a function is given, but no more, or no less, than another one that it is given."""

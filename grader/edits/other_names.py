@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from grader.edits.syntax import PATHS, renamed
 
 MOST_EXCHANGED = 5  # names of one statement
+MOST_ATTRIBUTES = 8
 MOST_BESIDE = 4  # calls side by side
 
 
@@ -121,3 +122,13 @@ def crosswise(node: ast.AST) -> Iterator[ast.AST]:
                 else:
                     yield type(node)(new, node.ctx)
                 break  # the other argument exchanged is the same but for the order
+
+
+def with_another_name(node: ast.AST, attributes: Collection[str]) -> Iterator[ast.Tuple]:
+    """A list of names of attributes, `("keys", "values")`, with one more. Args: attributes: of the file's objects."""
+    items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
+    names = [one.value for one in items if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    if names and len(names) == len(items) and {*names} <= {*attributes}:
+        others = [one for one in attributes if one not in names]
+        for one in others[:MOST_ATTRIBUTES]:
+            yield ast.Tuple([*items, ast.Constant(one)], ast.Load())

@@ -29,7 +29,7 @@ class Scopes:
         self.unused_parts = cache(self._unused_parts)
         self.made_in = cache(self._made_in)
         self.attributes, self.functions = cache(self._attributes), cache(self._functions)
-        self.sizes = cache(self._sizes)
+        self.sizes, self.saved = cache(self._sizes), cache(self._saved)
 
     @cached_property
     def growing(self) -> dict[int, str]:
@@ -96,7 +96,7 @@ class Scopes:
         used |= {n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
         return [name for name in self._arguments(line) if name not in used]
 
-    def saved(self, line: int) -> list[str]:
+    def _saved(self, line: int) -> list[str]:
         """Locals that a backward pass gets of what its forward pass has saved, at a line of it."""
         function = self.function(line)
         made = [n for n in ast.walk(function) if isinstance(n, ast.Assign)] if function is not None else []
@@ -205,6 +205,14 @@ class Scopes:
             for name in dict.fromkeys(parts)
             if name not in self._read_in_run
         ]
+
+    @cached_property
+    def stored_attributes(self) -> list[str]:
+        """Return what objects of the file's classes have: what is declared, and what `self` gets."""
+        nodes = nodes_of(self._tree)
+        fields = [name for one in nodes if isinstance(one, ast.ClassDef) for name, _ in declared(one)]
+        own = [one for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)]
+        return list(dict.fromkeys([*fields, *(one.attr for one in own if called(one.value) == "self")]))
 
     @cached_property
     def _read_in_run(self) -> set[str]:

@@ -18,7 +18,6 @@ from grader.edits.syntax import (
     SELF,
     TRAINING,
     called,
-    declared,
     defaults_in,
     defaults_of,
     function_named,
@@ -33,7 +32,6 @@ MOST_CALLS = 4  # of one function
 MOST_KEYS = 3  # arguments that a key may lack
 MOST_UNREAD = 2  # arguments
 MOST_FLAGS = 4
-MOST_ATTRIBUTES = 8
 MOST_SIZES = 3  # of a class, that may be meant
 BOUNDING = frozenset({"clamp", "clamp_min", "maximum", "max"})
 CHANGING = ("append", "extend", "insert", "pop", "remove", "update", "add", "clear")
@@ -61,24 +59,6 @@ class Slips:
 
     def __init__(self, trees: Sequence[ast.Module], scopes: Scopes, nn: ast.expr | None) -> None:
         self._trees, self._scopes, self._nn = trees, scopes, nn
-
-    def with_another_name(self, node: ast.AST) -> Iterator[ast.AST]:
-        """A list of names of attributes, `("keys", "values")`, with one more: of what an object of the file has."""
-        items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
-        names = [one.value for one in items if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-        if not names or len(names) < len(items) or not {*names} <= self._attributes.keys():
-            return
-        others = [one for one in self._attributes if one not in names]
-        for one in others[:MOST_ATTRIBUTES]:
-            yield ast.Tuple([*items, ast.Constant(one)], ast.Load())
-
-    @cached_property
-    def _attributes(self) -> dict[str, None]:
-        """What objects of the file's classes have: what is declared, and what `self` gets."""
-        nodes = nodes_of(self._trees[0])
-        fields = [name for one in nodes if isinstance(one, ast.ClassDef) for name, _ in declared(one)]
-        own = [one for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)]
-        return dict.fromkeys([*fields, *(one.attr for one in own if called(one.value) == "self")])
 
     def undone(self, node: ast.AST) -> Iterator[ast.AST]:
         """An expression or a statement without such a slip."""

@@ -7,7 +7,7 @@ with one thing wrong (that is how a mistake gets its name).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -58,24 +58,45 @@ class Scenario:
     picture: str = ""
 
 
+def _as_it_is(_client: Client, answer: Answer) -> Answer:
+    return answer
+
+
 @dataclass(frozen=True)
 class Prepared:
-    """A script that something is said to the client before.
+    """A script for which the client is prepared.
 
     Args:
         script: as a scenario's `ask`.
-        prepare: says it.
+        prepare: is called with the client before.
         look: makes another answer of the script's.
     """
 
     script: Callable[[Client], Answer]
-    prepare: Callable[[Client], object]
-    look: Callable[[Client, Answer], Answer] = lambda _client, answer: answer
+    prepare: Callable[[Client], None]
+    look: Callable[[Client, Answer], Answer] = _as_it_is
 
     def __call__(self, client: Client) -> Answer:
         """The script's answer, as it is looked at."""
         self.prepare(client)
         return self.look(client, self.script(client))
+
+
+def _prepared(
+    scenario: Scenario,
+    words: str,
+    traits: Collection[str],
+    look: Callable[[Client, Answer], Answer] = _as_it_is,
+    **attributes: Any,
+) -> Scenario:
+    """A scenario with other traits, for which attributes of the client are set. Args: words: added to its title."""
+
+    def prepare(client: Client) -> None:
+        for name, value in attributes.items():
+            setattr(client, name, value)
+
+    ask = Prepared(scenario.ask, prepare, look)
+    return replace(scenario, title=f"{scenario.title}, {words}", ask=ask, traits=frozenset(traits))
 
 
 def beside_another(scenario: Scenario, *args: Any, **kwargs: Any) -> Scenario:
@@ -85,22 +106,12 @@ def beside_another(scenario: Scenario, *args: Any, **kwargs: Any) -> Scenario:
         args: it is made with, in place of the others, if there are any.
         kwargs: it is made with, besides the others.
     """
-
-    def prepare(client: Client) -> None:
-        client.beside = args, kwargs
-
-    title, traits = f"{scenario.title}, beside another one", frozenset({BESIDE})
-    return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=traits)
+    return _prepared(scenario, "beside another one", {BESIDE}, beside=(args, kwargs))
 
 
 def after_a_call(scenario: Scenario) -> Scenario:
     """The same, after a call of each kind with other numbers in the same shapes, which must not change anything."""
-
-    def prepare(client: Client) -> None:
-        client.calls_before = True
-
-    title, traits = f"{scenario.title}, after another call", frozenset({AFTER})
-    return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=traits)
+    return _prepared(scenario, "after another call", {AFTER}, calls_before=True)
 
 
 def with_dropped_gradients(scenario: Scenario) -> Scenario:
@@ -110,27 +121,16 @@ def with_dropped_gradients(scenario: Scenario) -> Scenario:
         scenario: asks for gradients, in train mode and with dropout.
     """
 
-    def prepare(client: Client) -> None:
-        client.only_fit = True
-
     def look(_client: Client, answer: Answer) -> Answer:
         return {GRADIENTS: answer[GRADIENTS]}
 
-    title, traits = f"{scenario.title}, gradients with dropout", frozenset({DROPPED})
-    # in doubles, small steps can be told from rounding
-    return replace(
-        scenario, title=title, ask=Prepared(scenario.ask, prepare, look), dtype=torch.float64, traits=traits
-    )
+    found = _prepared(scenario, "gradients with dropout", {DROPPED}, look, only_fit=True)
+    return replace(found, dtype=torch.float64)  # in doubles, small steps differ from rounding
 
 
 def with_fixed_inputs(scenario: Scenario) -> Scenario:
     """The gradients of the parameters alone. Args: scenario: asks for those of inputs too."""
-
-    def prepare(client: Client) -> None:
-        client.fixed_inputs = True
-
-    title = f"{scenario.title}, inputs without gradients"
-    return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=frozenset({FIXED}))
+    return _prepared(scenario, "inputs without gradients", {FIXED}, fixed_inputs=True)
 
 
 def after_other_weights(scenario: Scenario) -> Scenario:
@@ -139,22 +139,13 @@ def after_other_weights(scenario: Scenario) -> Scenario:
     Args:
         scenario: in eval mode.
     """
-
-    def prepare(client: Client) -> None:
-        client.reweighted = True
-
-    title, traits = f"{scenario.title}, after a call with other weights", scenario.traits | {REWEIGHTED}
-    return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=traits)
+    traits = scenario.traits | {REWEIGHTED}
+    return _prepared(scenario, "after a call with other weights", traits, reweighted=True)
 
 
 def under_no_grad(scenario: Scenario) -> Scenario:
     """The same where no gradients are recorded, as when a trained model is used."""
-
-    def prepare(client: Client) -> None:
-        client.records = False
-
-    title, traits = f"{scenario.title}, under torch.no_grad()", scenario.traits | {NO_GRAD}
-    return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=traits)
+    return _prepared(scenario, "under torch.no_grad()", scenario.traits | {NO_GRAD}, records=False)
 
 
 def only_form(scenario: Scenario, dtype: torch.dtype = torch.float32) -> Scenario:
@@ -165,30 +156,24 @@ def only_form(scenario: Scenario, dtype: torch.dtype = torch.float32) -> Scenari
     """
 
     def look(client: Client, answer: Answer) -> Answer:
-        values = {name: x for name, x in answer.items() if isinstance(x, Tensor)}
         forms = {
             f"form of {name}": f"{list(x.shape)}, "
             f"{'the dtype of the inputs' if x.dtype == client.dtype else str(x.dtype)[6:]}, "
             f"{'finite' if bool(x.isfinite().all()) else 'with NaN or infinity'}"
-            for name, x in values.items()
+            for name, x in answer.items()
+            if isinstance(x, Tensor)
         }
         return {**forms, **{name: text for name, text in answer.items() if name == "result"}}
 
-    kind, traits = "", scenario.traits
-    if dtype != torch.float32:
-        kind, traits = f", {str(dtype)[6:]}", traits | {f"{str(dtype)[6:]} inputs"}
-    title = f"{scenario.title}{kind}, the form of the result"
-    ask = Prepared(scenario.ask, bool, look)  # nothing is said
-    return replace(scenario, title=title, ask=ask, dtype=dtype, traits=traits)
+    kind = "" if dtype == torch.float32 else f"{str(dtype)[6:]} inputs"
+    words = f"{kind}, the form of the result" if kind else "the form of the result"
+    found = _prepared(scenario, words, scenario.traits | ({kind} if kind else set()), look)
+    return replace(found, dtype=dtype)
 
 
 def made_only(scenario: Scenario) -> Scenario:
     """What a scenario makes, without a call: for a record of what constructors do."""
-
-    def prepare(client: Client) -> None:
-        client.only_made = True
-
-    return replace(scenario, title=f"{scenario.title}, made only", ask=Prepared(scenario.ask, prepare))
+    return _prepared(scenario, "made only", scenario.traits, only_made=True)
 
 
 @dataclass(frozen=True)

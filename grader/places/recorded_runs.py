@@ -359,18 +359,7 @@ class Records:
         if filled.event is not None and filled.event != blamed.event:
             found = replace(place_of(flow, filled.event, why, seen=blamed.event), evidence="written")
             return replace(found, proved=blamed.proved)
-        values = [value for one in (index, blamed.event) for value in flow.events[one].inputs]
-        makers = {flow.producer(value) for value in values if flow.is_turned(value)}
-        turned = [turned_by(flow, one) for one in makers if one is not None and one < blamed.event]
-        self.turned += [flow.events[one].place.line for one in sorted(turned)]
-        frame = flow.events[blamed.event].frame
-        givers = [flow.events[one] for one in flow.inputs[blamed.event]]
-        self.behind += [one.place.line for one in givers if one.kind == "call" and one.frame != frame]
-        self.selecting += [
-            flow.events[maker].place.line
-            for value in flow.events[blamed.event].inputs
-            if flow.trace.values[value].dtype in WHOLE and (maker := flow.producer(value)) is not None
-        ]
+        self._note_before(flow, index, blamed.event)
         seen = index if blamed.since is None else blamed.since
         found = place_of(flow, blamed.event, why, seen=seen)
         line = flow.events[seen].place.line
@@ -419,6 +408,21 @@ class Records:
             found = replace(found, other=other)
         expected = "" if mixed else blamed.expected
         return replace(found, proved=blamed.proved, expected=expected, evidence=evidence, alone=alone)
+
+    def _note_before(self, flow: Flow, index: int, blamed: int) -> None:
+        """Note the lines before a blamed event that are suspected too. Args: index: of the first wrong event."""
+        values = [value for one in (index, blamed) for value in flow.events[one].inputs]
+        makers = {flow.producer(value) for value in values if flow.is_turned(value)}
+        turned = [turned_by(flow, one) for one in makers if one is not None and one < blamed]
+        self.turned += [flow.events[one].place.line for one in sorted(turned)]
+        frame = flow.events[blamed].frame
+        givers = [flow.events[one] for one in flow.inputs[blamed]]
+        self.behind += [one.place.line for one in givers if one.kind == "call" and one.frame != frame]
+        self.selecting += [
+            flow.events[maker].place.line
+            for value in flow.events[blamed].inputs
+            if flow.trace.values[value].dtype in WHOLE and (maker := flow.producer(value)) is not None
+        ]
 
     @staticmethod
     def _mixed(flow: Flow, index: int) -> list[int]:

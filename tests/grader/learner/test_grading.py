@@ -202,7 +202,7 @@ def test_a_damaged_record_is_named_by_every_command_and_left_as_it_is(
     path = tmp_path / "m n" / FILE_NAME
     path.write_bytes(left)
     sentence = (
-        "m n/progress.txt is not a progress file of zoo, or is damaged: nothing is saved in it until you mend it, "
+        "m n/progress.txt is not a progress file of zoo, or is damaged: nothing is saved in it until you fix it, "
         "or remove it and run `zoo start 'm n'`."
     )
     graders[:] = [FAILED]

@@ -419,29 +419,6 @@ def test_weights_are_read_as_they_were_where_something_is_right() -> None:
     assert (found.place.line, found.evidence) == (line_of(text, old), "edited")
 
 
-@pytest.mark.usefixtures("hurried")
-def test_a_part_that_no_line_has_used_is_tried_first() -> None:
-    """It is used where the norm comes first, which this call does not ask for."""
-    text = solution_file("decoder").read_text(encoding="utf-8")
-    old = "self.norm2(x + self.dropout(self.cross_attention(x, memory, memory, src_mask)))"
-    for new in (old.removeprefix("self.norm2"), old.replace("self.norm2", "self.norm1")):
-        found = place("decoder", text.replace(old, new))
-        assert found is not None
-        assert found.proved
-        assert line_of(text, old) in found.lines
-
-
-@pytest.mark.usefixtures("hurried")
-def test_a_local_that_should_be_an_attribute_is_tried_first() -> None:
-    text = solution_file("decoder").read_text(encoding="utf-8")
-    for new in ("dropout = ", "dropout: nn.Module = "):
-        wrong = text.replace("self.dropout = ", new)
-        assert wrong != text
-        found = place("decoder", wrong)
-        assert found is not None
-        assert found.place.line == line_of(text, "self.dropout = ")
-
-
 def test_a_line_outside_of_functions_is_found() -> None:
     text = solution_file("masks").read_text(encoding="utf-8")
     last = "padding_mask, causal_mask = causal_mask, padding_mask"

@@ -131,20 +131,3 @@ def test_the_line_is_found_in_other_styles(exercise: str, base: str, old: str, n
     found = place(exercise, text.replace(old, new))
     assert found is not None
     assert line_of(text, old) in found.lines
-
-
-@pytest.mark.parametrize(
-    ("base", "old", "new"),
-    [
-        ("packed_vkq_with_bias", "F.dropout(w, self.p, self.training)", "F.dropout(w, self.p, False)"),
-        ("port_with_biases_of_masks", "all(dim=-1", "all(dim=-2"),
-    ],
-    ids=["dropout that drops nothing", "a mask that looks like a right one in most rows"],
-)
-def test_the_line_is_proved_soon(base: str, old: str, new: str) -> None:
-    text = right_files("attention")[base]
-    assert text.count(old) == 1
-    found = place("attention", text.replace(old, new))
-    assert found is not None
-    assert found.proved
-    assert found.place.line == line_of(text, old)

@@ -238,15 +238,17 @@ def _of(name: str, seed: int) -> list[Scenario]:
         Scenario(trait, name, "numbers", _numbers(name, seed + i, shape), traits=frozenset({trait}))
         for i, (trait, shape) in enumerate({"a long sequence": long, "many sentences": many}.items(), start=7)
     ]
-    drawn = Scenario(
-        "train mode with dropout=0.5",
-        name,
-        "dtypes",
-        _numbers(name, seed + 22, (2, 3, 8), training=True, dropout=0.5),
-    )
-    found.append(only_form(drawn, torch.bfloat16))
-    for dtype in (torch.float64, torch.bfloat16):
-        title = f"{str(dtype).removeprefix('torch.')} inputs"
-        ask = _numbers(name, seed + 30, (2, 3, 8))
-        found.append(Scenario(title, name, "dtypes", ask, dtype=dtype, traits=frozenset({title})))
-    return found
+    return [*found, *_dtypes(name, seed)]
+
+
+def _dtypes(name: str, seed: int) -> list[Scenario]:
+    dropped = _numbers(name, seed + 22, (2, 3, 8), training=True, dropout=0.5)
+    ask = _numbers(name, seed + 30, (2, 3, 8))
+    titles = {dtype: f"{str(dtype)[6:]} inputs" for dtype in (torch.float64, torch.bfloat16)}
+    return [
+        only_form(Scenario("train mode with dropout=0.5", name, "dtypes", dropped), torch.bfloat16),
+        *(
+            Scenario(title, name, "dtypes", ask, dtype=dtype, traits=frozenset({title}))
+            for dtype, title in titles.items()
+        ),
+    ]

@@ -128,7 +128,7 @@ def _gradient(name: str, seed: int, *, training: bool = False) -> Ask:
             return {}
         table = table_of(seed, max_len, 6)
         x, cotangent = draws.normal(*shape), draws.normal(*shape)
-        if training:  # what depends on chance is told by another scenario
+        if training:  # what depends on chance fails in another scenario
             a, b = (client.call(instance, x).get("output") for _ in range(2))
             if not (isinstance(a, Tensor) and isinstance(b, Tensor) and alike(a, b)):
                 return {}

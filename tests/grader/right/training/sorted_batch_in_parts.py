@@ -1,4 +1,4 @@
-"""The batch goes through the model in parts of four rows, whose gradients add up; one step of the optimizer."""
+"""The batch goes through the model in parts of four rows, the longest first; gradients add up to one step."""
 
 import torch
 from torch.nn import functional as F
@@ -14,7 +14,9 @@ def noam(step, d_model, warmup):
 def train_step(model, optimizer, src, tgt):
     model.train()
     optimizer.zero_grad()
-    count = (tgt != PAD).sum()
+    lengths = (tgt != PAD).sum(1)
+    order, count = lengths.argsort(descending=True), lengths.sum()
+    src, tgt = src[order], tgt[order]
     inputs = F.pad(tgt, (1, 0), value=SOS)[:, :-1]
     total = 0.0
     for sources, given, wanted in zip(src.split(ROWS), inputs.split(ROWS), tgt.split(ROWS)):
