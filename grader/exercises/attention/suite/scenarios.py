@@ -100,13 +100,7 @@ def _plain(draws: Draws) -> list[Scenario]:
         "a single query, key and batch": ((1, 1), 1, 1, WIDTH),
         "a single query": ((2, 3), 1, keys, WIDTH),
     }
-    mask = draws.mask(2, 1, 4, 5)
-    made = [
-        under_no_grad(one)
-        for one in _both(
-            "a mask [B, 1, Tq, Tk]", "numbers", Question(draws.inputs((2, 3), 4, 5, WIDTH), mask=mask)
-        )
-    ]
+    made = []
     for title, (front, tq, tk, width) in many.items():
         traits = ["leading dimensions"] * (len(front) != 2)
         traits += ["a value of another width than the key"] * (width != WIDTH)
@@ -115,7 +109,8 @@ def _plain(draws: Draws) -> list[Scenario]:
     query, key, value = draws.inputs((2, 2), 4, 5, 4)
     large = Question(((query * 30).round(), (key * 30).round(), value))
     made.append(_one("scores of several hundred", "large scores", large, see=look.finite, slack=50.0))
-    return made
+    masked = Question(draws.inputs((2, 3), 4, 5, WIDTH), mask=draws.mask(2, 1, 4, 5))
+    return [*made, *map(under_no_grad, _both("a mask [B, 1, Tq, Tk]", "numbers", masked))]
 
 
 def _masks(draws: Draws) -> list[Scenario]:
