@@ -133,6 +133,8 @@ class Changes:
         elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
             if isinstance(node.elt, ast.Name):  # one of several that a round has
                 yield type(node)(loaded(node.generators[0].target), node.generators)
+        elif isinstance(node, ast.Name) and node.id == "dataclass":
+            yield ast.Call(node, [], [ast.keyword("eq", ast.Constant(False))])
         elif isinstance(node, ast.Attribute) and "finfo" in ast.unparse(node.value):
             yield ast.parse("float('-inf')", mode="eval").body
             yield from (

@@ -102,6 +102,9 @@ WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that m
     "cross_entropy": (("reduction", "sum"), ("reduction", "none")),
     "cat": (("dim", 1), ("dim", -1), ("dim", 2)),
     "stack": (("dim", 1), ("dim", -1), ("dim", 2)),
+    "Enum": (("start", 0),),
+    "IntEnum": (("start", 0),),
+    "dataclass": (("eq", False),),  # a module is hashed as what it is, not as what it holds
 }
 WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous")
 EPS = (1e-5, 1e-6)  # that norms have where nothing is said
@@ -319,6 +322,8 @@ def of_call(node: ast.Call) -> Iterator[ast.AST]:
     for word, value in WORDS.get(name, ()):
         if not any(one.arg == word for one in words):
             yield ast.Call(function, args, [*words, ast.keyword(word, constant(value))])
+    if name == "auto":  # of an enumeration, which begins at 1
+        yield ast.Constant(0)
     yield from in_training(node)
     yield from entropies(node)
     if of is not None and name in ("view", "reshape", "flatten"):  # heads are not put back, or not put first

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from grader.core.value_trace import Event, Plain, Ref
 from grader.engine.factors import factor
+from grader.engine.wording import index_of_largest
 from grader.engine.work_clock import clock
 from grader.places.alignment import level, same_layout
 from grader.places.altered_steps import altered_steps, family
@@ -338,9 +339,9 @@ class Explainer:
         apart = (numbers - right.detach().to(torch.float64)).abs().nan_to_num(math.inf)
         if not apart.numel() or float(apart.max()) == 0:
             return ()
-        at = [int(i) for i in torch.unravel_index(apart.argmax(), apart.shape)]
-        here, there = (float(x[tuple(at)]) for x in (numbers, right.detach()))
-        return (f", for example {here:.4g} at {at} instead of {there:.4g}",)
+        at = index_of_largest(apart)
+        here, there = (float(x[at]) for x in (numbers, right.detach()))
+        return (f", for example {here:.4g} at {list(at)} instead of {there:.4g}",)
 
     # Variants of right steps
 

@@ -463,3 +463,20 @@ def test_a_backward_pass_gets_a_factor_that_was_saved() -> None:
     text = "def backward(ctx, grad):\n    hat, gain = ctx.saved_tensors\n    pull = grad\n    return pull * hat\n"
     assert "pull = (grad * gain)" in lines(text, 3)
     assert "pull = (grad * gain)" not in lines(text.replace("ctx.saved_tensors", "ctx"), 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "wanted"),
+    [
+        ("@dataclass\nclass Norm(nn.Module):\n    gain: int\n", 1, "@(dataclass(eq=False))"),
+        (
+            "@dataclass(repr=False)\nclass Norm(nn.Module):\n    gain: int\n",
+            1,
+            "@(dataclass(repr=False, eq=False))",
+        ),
+        ("Ids = IntEnum('Ids', 'PAD SOS EOS')\n", 1, "Ids = (IntEnum('Ids', 'PAD SOS EOS', start=0))"),
+        ("class Ids(IntEnum):\n    PAD = auto()\n    SOS = auto()\n", 2, "PAD = (0)"),
+    ],
+)
+def test_enumerations_begin_at_0_and_data_classes_compare_nothing(text: str, line: int, wanted: str) -> None:
+    assert wanted in lines(text, line)
