@@ -294,6 +294,25 @@ class Changes:
                 if name != node.id:
                     yield ast.BinOp(node, ast.Mult(), ast.Name(name, ast.Load()))
 
+    def rescaled(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A sum that grows, `total = total + x`, with one of both times what the function multiplies something else by:
+        sums of a softmax in parts."""
+        grown = _grown(node)
+        function = self._scopes.function(node.lineno) if grown is not None else None  # type: ignore[attr-defined]
+        if grown is None or function is None:
+            return
+        products = [
+            one for one in ast.walk(function) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult)
+        ]
+        factors = [
+            one.id for each in products for one in (each.left, each.right) if isinstance(one, ast.Name)
+        ]
+        target, before, added = grown
+        for name in dict.fromkeys(factors):
+            for pair in ((before, added), (added, before)):
+                scaled = ast.BinOp(pair[0], ast.Mult(), ast.Name(name, ast.Load()))
+                yield ast.Assign([target], ast.BinOp(scaled, ast.Add(), pair[1]))
+
     def other_arguments(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, (ast.Assign, ast.Return, ast.Call)):
             yield from other_arguments(node, self._scopes.names(node.lineno)[:MOST_NAMES])
@@ -405,6 +424,22 @@ class Changes:
                 for op in (ast.Add, ast.Mult):
                     yield ast.BinOp(value, op(), ast.Name(name, ast.Load()))
         yield from (method(value, name) for name in WRAPPERS)
+
+
+def _grown(node: ast.AST) -> tuple[ast.expr, ast.expr, ast.expr] | None:
+    """What a statement adds to: the target, what it was before, what is added; None for other statements."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        return node.target, loaded(node.target), node.value
+    if (
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.BinOp)
+        and isinstance(node.value.op, ast.Add)
+    ):
+        target, sides = node.targets[0], (node.value.left, node.value.right)
+        for one, other in (sides, sides[::-1]):
+            if ast.unparse(one) == ast.unparse(target):
+                return target, one, other
+    return None
 
 
 def swapped_letters(text: str) -> Iterator[str]:

@@ -176,6 +176,11 @@ def regrouped(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(inner, ast.BinOp):  # f(p op q)
         for p, q in ((inner.left, inner.right), (inner.right, inner.left)):
             yield ast.BinOp(p, inner.op, with_argument(node, q))
+    if isinstance(inner, (ast.GeneratorExp, ast.ListComp)) and isinstance(
+        inner.elt, ast.BinOp
+    ):  # once for all
+        for p, q in ((inner.elt.left, inner.elt.right), (inner.elt.right, inner.elt.left)):
+            yield ast.BinOp(with_argument(node, type(inner)(p, inner.generators)), inner.elt.op, q)
     core = None if inner is None else argument(inner)
     if inner is not None and isinstance(core, ast.BinOp):  # f(g(p op q))
         for p, q in ((core.left, core.right), (core.right, core.left)):

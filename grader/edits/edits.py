@@ -79,7 +79,7 @@ class Edits:
         self._slips = Slips(self._trees, self._scopes, self._made.nn)
         self._made_once = MadeOnce(self._tree, self._scopes)
         self._loops = Loops(self._tree, self._scopes)
-        self._several = Several(self._file, Alike(self._tree), self._made_once, self._slips)
+        self._several = Several(self._file, Alike(self._tree), self._made_once, self._slips, self._scopes)
         self._keywords = Keywords(self._tree, self._known)
         self._changes = Changes(
             self._file, self._trees, self._scopes, self._moves, self._made, self._left_out, self._known
@@ -259,6 +259,7 @@ class Edits:
             self._blocks.undone,
             self._past_an_end,
             self._changes.of_a_part,
+            self._changes.rescaled,
             self._counted,
             begun_elsewhere,
             back_in_order,

@@ -7,6 +7,8 @@ import copy
 import itertools
 from collections.abc import Iterator
 
+from grader.edits.syntax import called, method
+
 
 def begun_elsewhere(node: ast.AST) -> Iterator[ast.AST]:
     """`(a, b)` for `(0, b - a)` among the arguments of a call; `x[a:b]` for `x[: b - a]`."""
@@ -30,9 +32,13 @@ def _moved(start: ast.expr | None, end: ast.expr | None) -> list[ast.expr]:
 
 
 def back_in_order(node: ast.AST) -> Iterator[ast.stmt]:
-    """A statement that reads rows in an order, `rows[order]`, with them back in the order that they had before it."""
+    """A statement that reads rows in an order, `rows[order]`, with them back in the order that they had before it; one
+    that makes a tensor that may be an order, with the inverse of it."""
     if not isinstance(node, (ast.Return, ast.Assign)) or node.value is None:
         return
+    made = node.value.func if isinstance(node.value, ast.Call) else None
+    if isinstance(node, ast.Assign) and made is not None and called(made) in ORDERS:
+        yield ast.Assign(node.targets, method(node.value, "argsort"))
     read = [one.slice for one in ast.walk(node.value) if isinstance(one, ast.Subscript)]
     for name in dict.fromkeys(one.id for one in read if isinstance(one, ast.Name)):
         new = copy.deepcopy(node)
@@ -42,6 +48,7 @@ def back_in_order(node: ast.AST) -> Iterator[ast.stmt]:
         yield new
 
 
+ORDERS = "tensor", "as_tensor", "LongTensor", "argsort"
 BACK = "sorted(range(len({0})), key={0}.__getitem__)"  # the inverse of a permutation
 ROUNDS = (ast.For, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 

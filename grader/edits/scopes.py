@@ -148,6 +148,23 @@ class Scopes:
         found = self._around(line, (ast.FunctionDef,))
         return found[0] if found else None  # type: ignore[return-value]
 
+    def read_after(self, statement: ast.stmt) -> list[ast.Name]:
+        """The names that the function around a statement reads after it."""
+        function = self.function(statement.lineno)
+        nodes = [] if function is None else list(ast.walk(function))
+        names = [one for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+        return [one for one in names if one.lineno > (statement.end_lineno or statement.lineno)]
+
+    def ends_after(self, statement: ast.stmt, name: str) -> list[ast.Subscript]:
+        """Where the function around a statement reads the first or the last one of what a name stands for after it."""
+        function = self.function(statement.lineno)
+        nodes = [] if function is None else list(ast.walk(function))
+        read = [one for one in nodes if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load)]
+        ends = [
+            one for one in read if ast.unparse(one.slice) in ("0", "-1") and one.lineno > statement.lineno
+        ]
+        return [one for one in ends if isinstance(one.value, ast.Name) and one.value.id == name]
+
     def _attributes(self, line: int) -> list[str]:
         """Return the attributes of `self` in the class around a line."""
         classes = self._around(line, (ast.ClassDef,))

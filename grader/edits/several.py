@@ -12,6 +12,7 @@ from grader.edits.axes import laid_out
 from grader.edits.file_text import FileText
 from grader.edits.made_once import MadeOnce
 from grader.edits.parsed import replaced_parts
+from grader.edits.scopes import Scopes
 from grader.edits.slips import Slips
 from grader.edits.syntax import called, method_free
 
@@ -34,10 +35,14 @@ class Several:
         alike: expressions of it that are like each other.
         made_once: what it makes once.
         slips: what people get wrong in it.
+        scopes: its names.
     """
 
-    def __init__(self, file: FileText, alike: Alike, made_once: MadeOnce, slips: Slips) -> None:
-        self._file, self._alike, self._made_once, self._slips = file, alike, made_once, slips
+    def __init__(
+        self, file: FileText, alike: Alike, made_once: MadeOnce, slips: Slips, scopes: Scopes
+    ) -> None:
+        self._file, self._alike, self._made_once = file, alike, made_once
+        self._slips, self._scopes = slips, scopes
 
     def defaults_anew(self, node: ast.AST) -> Iterator[str]:
         """Several arguments whose defaults all calls share (`keys=[], values=[]`), each made anew."""
@@ -107,7 +112,7 @@ class Several:
         if ordered is not None and as_it_was is not None and isinstance(node, (ast.Assign, ast.Expr)):
             ends = [
                 (one, ast.Subscript(ordered, one.slice, ast.Load()))
-                for one in self._slips.ends_after(node, name)
+                for one in self._scopes.ends_after(node, name)
             ]
             yield self._file.with_all([(node.value, as_it_was), *ends])
 
@@ -159,7 +164,7 @@ class Several:
         name = node.targets[0].id if isinstance(node.targets[0], ast.Name) else ""
         updated = before.targets[0] if isinstance(before, ast.Assign) else before.target
         read = {ast.unparse(one) for one in ast.walk(node.value) if isinstance(one, ast.expr)}
-        for one in self._slips.read_after(node)[:MOST_READ] if ast.unparse(updated) in read else ():
+        for one in self._scopes.read_after(node)[:MOST_READ] if ast.unparse(updated) in read else ():
             if one.id == name:
                 text = self._file.with_one(one, node.value)
                 text = FileText(text).with_text(node, ast.unparse(before) + _further_lines(node))
@@ -197,7 +202,7 @@ class Several:
         """What is another name of something (`start = x`), read under the old name wherever the function reads it."""
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
             names = [one.id for one in node.targets if isinstance(one, ast.Name)]
-            pairs = [(one, node.value) for one in self._slips.read_after(node) if one.id in names]
+            pairs = [(one, node.value) for one in self._scopes.read_after(node) if one.id in names]
             if pairs:
                 yield self._file.with_all(pairs)
 

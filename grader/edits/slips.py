@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
 from grader.edits.alike import worked_on
 from grader.edits.edit_kinds import KINDS, in_training
-from grader.edits.parsed import nodes_of
+from grader.edits.file_facts import FileFacts, counted, is_count
 from grader.edits.scopes import Scopes
 from grader.edits.syntax import (
     LAZY,
@@ -18,7 +17,6 @@ from grader.edits.syntax import (
     SELF,
     TRAINING,
     called,
-    defaults_in,
     defaults_of,
     function_named,
     in_each,
@@ -31,7 +29,6 @@ MOST_TEXTS = 4
 MOST_CALLS = 4  # of one function
 MOST_KEYS = 3  # arguments that a key may lack
 MOST_UNREAD = 2  # arguments
-MOST_FLAGS = 4
 MOST_SIZES = 3  # of a class, that may be meant
 BOUNDING = frozenset({"clamp", "clamp_min", "maximum", "max"})
 CHANGING = ("append", "extend", "insert", "pop", "remove", "update", "add", "clear")
@@ -39,7 +36,6 @@ MOST_LOCALS = 12  # that may be what is returned
 BESIDE = 1  # lines
 INFINITELY_SMALL = ast.parse("float('-inf')", mode="eval").body
 INFINITE = {"min": INFINITELY_SMALL, "max": ast.parse("float('inf')", mode="eval").body}  # of `torch.finfo`
-ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.For)
 REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 FORGOTTEN_CALLS = (  # of methods
     "bool clone contiguous cpu detach double exp float int item keys items long log max mean min numel parameters "
@@ -58,7 +54,7 @@ class Slips:
     """
 
     def __init__(self, trees: Sequence[ast.Module], scopes: Scopes, nn: ast.expr | None) -> None:
-        self._trees, self._scopes, self._nn = trees, scopes, nn
+        self._facts, self._scopes, self._nn = FileFacts(trees, scopes), scopes, nn
 
     def undone(self, node: ast.AST) -> Iterator[ast.AST]:
         """An expression or a statement without such a slip."""
@@ -81,9 +77,9 @@ class Slips:
         elif isinstance(node, ast.Attribute):
             if node.attr in INFINITE and called(getattr(node.value, "func", node.value)) == "finfo":
                 yield INFINITE[node.attr]
-            if isinstance(node.ctx, ast.Load) and node.attr in FORGOTTEN and node not in self._callees:
+            if isinstance(node.ctx, ast.Load) and node.attr in FORGOTTEN and node not in self._facts.callees:
                 yield ast.Call(node, [], [])
-            if node not in self._callees:  # a function that is handed on, or an entry of a dictionary
+            if node not in self._facts.callees:  # a function that is handed on, or an entry of a dictionary
                 yield from (
                     function_named(node, one) for kinds, names in KINDS if node.attr in names for one in kinds
                 )
@@ -95,7 +91,7 @@ class Slips:
                 yield from (ast.Attribute(node.value, one, ast.Load()) for one in meant[:MOST_SIZES])
         elif isinstance(node, ast.Return):
             yield from self._returned_without_state(node)
-            if self._has_numpy and node.value is not None:
+            if self._facts.has_numpy and node.value is not None:
                 yield ast.Return(method_free("torch.as_tensor", node.value))
             yield from self._local_returned(node)
         elif isinstance(node, ast.Assign):
@@ -114,7 +110,7 @@ class Slips:
             yield from (ast.Name(name, ast.Load()) for name in found)
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             key = node.slice.value
-            others = [one for one in self._keys if one != key] if isinstance(key, str) else []
+            others = [one for one in self._facts.keys if one != key] if isinstance(key, str) else []
             yield from (ast.Subscript(node.value, ast.Constant(one), node.ctx) for one in others[:MOST_TEXTS])
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
             yield from self._of_those(node, node.slice)
@@ -128,77 +124,38 @@ class Slips:
 
     def _another_key(self, node: ast.Constant) -> Iterator[ast.Constant]:
         """Another key of a dictionary of the file that has this one: `"relu"` for `"gelu"`."""
-        for keys in self._dictionaries if isinstance(node.value, str) else ():
+        for keys in self._facts.dictionaries if isinstance(node.value, str) else ():
             if node.value in [one.value for one in keys] and node not in keys:
                 yield from (ast.Constant(one.value) for one in keys[:MOST_TEXTS] if one.value != node.value)
-
-    @cached_property
-    def _dictionaries(self) -> list[list[ast.Constant]]:
-        """The keys of each dictionary that is written in the file, if all are texts."""
-        dictionaries = (node.keys for node in nodes_of(self._trees[0]) if isinstance(node, ast.Dict))
-        known = ([one for one in keys if isinstance(one, ast.Constant)] for keys in dictionaries)
-        return [keys for keys in known if all(isinstance(one.value, str) for one in keys)]
 
     def _of_those(self, node: ast.Subscript, part: ast.Slice) -> Iterator[ast.Subscript]:
         """The rows that an index says, in place of as many of the first ones: `x[rows]` for `x[: len(rows)]`."""
         names: Sequence[str] = ()
         if isinstance(part.upper, ast.Name):
-            names = self._counts.get(part.upper.id, ())
-        elif part.upper is not None and _is_count(part.upper):
+            names = self._facts.counts.get(part.upper.id, ())
+        elif part.upper is not None and is_count(part.upper):
             names = counted(part.upper)
         for name in names if part.lower is None else ():
             yield ast.Subscript(node.value, ast.Name(name, ast.Load()), node.ctx)
 
-    @cached_property
-    def _counts(self) -> dict[str, list[str]]:
-        """Names that are counted, by that of the number: `n = rows.numel()`."""
-        found: dict[str, list[str]] = {}
-        for node in nodes_of(self._trees[0]):
-            if (
-                isinstance(node, ast.Assign)
-                and isinstance(node.targets[0], ast.Name)
-                and _is_count(node.value)
-            ):
-                found.setdefault(node.targets[0].id, []).extend(counted(node.value))
-        return found
-
     def _as_called_before(self, node: ast.Call, name: str) -> Iterator[ast.Call]:
         """A call with the arguments that the same function calls the same with, of which none is one of its own."""
         around = self._scopes.function(node.lineno)
-        for other in self._calls.get(name, ()) if around is not None and len(node.args) > 1 else ():
+        for other in self._facts.calls.get(name, ()) if around is not None and len(node.args) > 1 else ():
             same = self._scopes.function(other.lineno) is around and len(other.args) == len(node.args)
             if same and not {*map(ast.unparse, other.args)} & {*map(ast.unparse, node.args)}:
                 yield ast.Call(node.func, other.args, other.keywords)
-
-    @cached_property
-    def _calls(self) -> dict[str, list[ast.Call]]:
-        """Calls of the file, by what is called."""
-        found: dict[str, list[ast.Call]] = {}
-        for node in nodes_of(self._trees[0]):
-            if isinstance(node, ast.Call):
-                found.setdefault(ast.unparse(node.func), []).append(node)
-        return found
 
     def as_operand(self, node: ast.AST) -> Iterator[ast.BinOp]:
         """What is made of the same value beside it, or with a part of that: `h * d` beside `(h + 1) * d`."""
         if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
             return
-        for other in self._operators.get(ast.unparse(node), ()):
+        for other in self._facts.operators.get(ast.unparse(node), ()):
             if abs(other.lineno - node.lineno) <= BESIDE and node not in (other.left, other.right):
                 first = ast.unparse(other.left) == ast.unparse(node)
                 rest = other.right if first else other.left
                 for part in (rest, *(one for one in ast.walk(rest) if isinstance(one, ast.Name))):
                     yield ast.BinOp(node, other.op, part) if first else ast.BinOp(part, other.op, node)
-
-    @cached_property
-    def _operators(self) -> dict[str, list[ast.BinOp]]:
-        """Operators of the file that work on a name or an attribute, by its code."""
-        found: dict[str, list[ast.BinOp]] = {}
-        for node in (one for one in nodes_of(self._trees[0]) if isinstance(one, ast.BinOp)):
-            for one in (node.left, node.right):
-                if isinstance(one, (ast.Name, ast.Attribute)):
-                    found.setdefault(ast.unparse(one), []).append(node)
-        return found
 
     def _of_operator(self, node: ast.BinOp) -> Iterator[ast.AST]:
         if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
@@ -208,7 +165,7 @@ class Slips:
             each = ast.comprehension(ast.Name("one", ast.Store()), node, [], 0)
             yield ast.ListComp(_copy(ast.Name("one", ast.Load())), [each])
         elif isinstance(node.op, ast.Add) and _is_one(node.right):
-            for flag in self._flags:  # what has ended does not count on
+            for flag in self._facts.flags:  # what has ended does not count on
                 if isinstance(flag, ast.Attribute) or flag.id in self._scopes.names(node.lineno):
                     yield ast.BinOp(node.left, ast.Add(), ast.UnaryOp(ast.Invert(), flag))
         elif isinstance(node.op, ast.Div):  # a sum, by that of its own weights: `(w * x).sum() / w.sum()`
@@ -223,7 +180,9 @@ class Slips:
             one for one in node.args if isinstance(one, ast.Call) and ast.unparse(one.func) == function
         )
         yield from self._as_called_before(node, function)
-        for other in self._calls.get(function, ())[:MOST_CALLS]:  # a keyword argument that another call has
+        for other in self._facts.calls.get(function, ())[
+            :MOST_CALLS
+        ]:  # a keyword argument that another call has
             for word in other.keywords:
                 if word.arg is not None and word.arg not in [one.arg for one in node.keywords]:
                     yield ast.Call(node.func, node.args, [*node.keywords, word])
@@ -269,9 +228,9 @@ class Slips:
     def _argument_fixed(self, node: ast.Constant) -> Iterator[ast.expr]:
         """A number, or a text, in place of the argument that has it for a default, here or in another function, or of
         the attribute of the same name."""
-        if node.value is not None and not isinstance(node.value, bool) and node not in self._defaults:
+        if node.value is not None and not isinstance(node.value, bool) and node not in self._facts.defaults:
             known, own = self._scopes.names(node.lineno), self._scopes.attributes(node.lineno)
-            for name, value in self._named_defaults:
+            for name, value in self._facts.named_defaults:
                 if ast.dump(value) == ast.dump(node):
                     if name in known:
                         yield ast.Name(name, ast.Load())
@@ -281,7 +240,7 @@ class Slips:
     def _handed_nothing(self, node: ast.Call) -> Iterator[ast.Call]:
         """A call of a function of the file, also a later one, with None in place of a name."""
         function = node.args[0] if called(node.func) == "partial" and node.args else node.func
-        if called(function) in self._functions:
+        if called(function) in self._facts.functions:
             for i, word in enumerate(node.keywords):
                 if isinstance(word.value, ast.Name):
                     nothing = ast.keyword(word.arg, ast.Constant(None))
@@ -294,7 +253,7 @@ class Slips:
         if (
             len(node.args) == 2
             and isinstance(node.args[0], ast.Call)
-            and called(node.func) in self._functions
+            and called(node.func) in self._facts.functions
         ):
             made = in_each(node.args[0], node.args[1])
             yield made
@@ -343,14 +302,16 @@ class Slips:
         if function is None or not isinstance(target, ast.Name):
             return
         value = node.value
-        own = isinstance(value, ast.Call) and called(value.func) in self._functions  # may keep what it gives
+        own = (
+            isinstance(value, ast.Call) and called(value.func) in self._facts.functions
+        )  # may keep what it gives
         if (own or isinstance(value, (ast.Name, ast.Attribute))) and target.id in _changed(function):
             plain = ast.parse(f"__import__('copy').copy({ast.unparse(node.value)})", mode="eval").body
             yield from (ast.Assign(node.targets, one) for one in (plain, method(node.value, "clone")))
 
     def _bound_early(self, node: ast.Lambda | ast.FunctionDef) -> Iterator[ast.AST]:
         """A function made in each round of a loop, with the variables of this round: it reads the last ones."""
-        variables = self._of_rounds.get(id(node), ())
+        variables = self._facts.of_rounds.get(id(node), ())
         read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
         late = [name for name in variables if name in read - {one.arg for one in node.args.args}]
         if late:
@@ -375,10 +336,10 @@ class Slips:
         target = node.targets[0]
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
             yield ast.Assign(target.elts[:1], node.value)
-        elif isinstance(node.value, ast.Name) and node.value.id in self._classes:
+        elif isinstance(node.value, ast.Name) and node.value.id in self._facts.classes:
             yield ast.Assign(node.targets, ast.Call(node.value, [], []))
         elif isinstance(target, ast.Name) and isinstance(node.value, ast.Call):
-            for i in range(self._functions.get(called(node.value.func), 0)):
+            for i in range(self._facts.functions.get(called(node.value.func), 0)):
                 yield ast.Assign(node.targets, ast.Subscript(node.value, ast.Constant(i), ast.Load()))
 
     def _not_spread(self, node: ast.Call) -> Iterator[ast.Call]:
@@ -405,8 +366,8 @@ class Slips:
         if is_flag and "self" in self._scopes.names(node.lineno):
             yield TRAINING
         is_text = isinstance(default, ast.Constant) and isinstance(default.value, str)
-        if is_text and node not in self._compared:
-            for text in self._texts[:MOST_TEXTS]:
+        if is_text and node not in self._facts.compared:
+            for text in self._facts.texts[:MOST_TEXTS]:
                 yield ast.Compare(node, [ast.Eq()], [ast.Constant(text)])
 
     def never_advanced(self, node: ast.AST) -> Iterator[tuple[ast.stmt, ast.Assign]]:
@@ -415,7 +376,7 @@ class Slips:
             return
         function, target = self._scopes.function(node.lineno), node.targets[0]
         text = ast.unparse(node.value)
-        if function is None or not isinstance(target, ast.Name) or text in self._stored:
+        if function is None or not isinstance(target, ast.Name) or text in self._facts.stored:
             return
         counted = ast.BinOp(ast.Name(target.id, ast.Load()), ast.Add(), ast.Constant(1))
         statement = ast.Assign([ast.parse(text, mode="eval").body], counted)
@@ -427,125 +388,6 @@ class Slips:
             and target.id in map(ast.unparse, ast.walk(one.targets[0].slice))
         ]
         yield from ((one, statement) for one in written[-1:])
-
-    def read_after(self, statement: ast.stmt) -> list[ast.Name]:
-        """The names that the function around a statement reads after it."""
-        function = self._scopes.function(statement.lineno)
-        nodes = [] if function is None else list(ast.walk(function))
-        names = [one for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
-        return [one for one in names if one.lineno > (statement.end_lineno or statement.lineno)]
-
-    def ends_after(self, statement: ast.stmt, name: str) -> list[ast.Subscript]:
-        """Where the function around a statement reads the first or the last one of what a name stands for after it."""
-        function = self._scopes.function(statement.lineno)
-        nodes = [] if function is None else list(ast.walk(function))
-        read = [one for one in nodes if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load)]
-        ends = [
-            one for one in read if ast.unparse(one.slice) in ("0", "-1") and one.lineno > statement.lineno
-        ]
-        return [one for one in ends if isinstance(one.value, ast.Name) and one.value.id == name]
-
-    @cached_property
-    def _flags(self) -> list[ast.Name | ast.Attribute]:
-        """What the file combines with `|`, `&` or `~`."""
-        found: list[ast.expr] = []
-        for node in nodes_of(self._trees[0]):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitOr, ast.BitAnd)):
-                found += [node.left, node.right]
-            elif isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.BitOr, ast.BitAnd)):
-                found += [ast.parse(ast.unparse(node.target), mode="eval").body]
-            elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
-                found.append(node.operand)
-        flags = (one for one in found if isinstance(one, (ast.Name, ast.Attribute)))
-        return list({ast.unparse(one): one for one in flags}.values())[:MOST_FLAGS]
-
-    @cached_property
-    def _of_rounds(self) -> dict[int, list[str]]:
-        """By function, the variables of the loops and comprehensions that it is in."""
-        found: dict[int, list[str]] = {}
-        for loop in (one for one in nodes_of(self._trees[0]) if isinstance(one, ROUNDS)):
-            targets = [loop.target] if isinstance(loop, ast.For) else [one.target for one in loop.generators]
-            names = [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
-            for one in ast.walk(loop):
-                if isinstance(one, (ast.Lambda, ast.FunctionDef)):
-                    found.setdefault(id(one), []).extend(names)
-        return found
-
-    @cached_property
-    def _stored(self) -> set[str]:
-        """What is given a value outside of constructors, as text."""
-        kinds = (ast.Subscript, ast.Attribute)
-        nodes = [node for node in nodes_of(self._trees[0]) if isinstance(node, kinds)]
-        stored = [one for one in nodes if isinstance(one.ctx, ast.Store)]
-        functions = {id(one): self._scopes.function(one.lineno) for one in stored}
-        return {ast.unparse(one) for one in stored if getattr(functions[id(one)], "name", "") != "__init__"}
-
-    @cached_property
-    def _callees(self) -> set[ast.expr]:
-        """What the file calls, or takes an attribute of."""
-        nodes = list(nodes_of(self._trees[0]))
-        calls = {node.func for node in nodes if isinstance(node, ast.Call)}
-        return calls | {node.value for node in nodes if isinstance(node, ast.Attribute)}
-
-    @cached_property
-    def _has_numpy(self) -> bool:
-        """Return whether the file works with arrays, of which it may return one in place of a tensor."""
-        nodes = nodes_of(self._trees[0])
-        return any(one.name == "numpy" for n in nodes if isinstance(n, ast.Import) for one in n.names)
-
-    @cached_property
-    def _classes(self) -> set[str]:
-        return {node.name for node in nodes_of(self._trees[0]) if isinstance(node, ast.ClassDef)}
-
-    @cached_property
-    def _named_defaults(self) -> list[tuple[str, ast.expr]]:
-        """The arguments of all functions, of the file and of right code, that have a default, with it."""
-        found = [one for tree in self._trees for one in defaults_in(tree)]
-        return list({(name, ast.dump(value)): (name, value) for name, value in found}.values())
-
-    @cached_property
-    def _defaults(self) -> set[ast.expr]:
-        """The defaults themselves."""
-        return {value for _, value in defaults_in(self._trees[0])}
-
-    @cached_property
-    def _compared(self) -> set[ast.expr]:
-        """What the file compares with something."""
-        found = (node for node in nodes_of(self._trees[0]) if isinstance(node, ast.Compare))
-        return {one for node in found for one in (node.left, *node.comparators)}
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        """What the file and right code compare with."""
-        nodes = (node for tree in self._trees for node in nodes_of(tree))
-        found = [
-            one for node in nodes if isinstance(node, ast.Compare) for one in (node.left, *node.comparators)
-        ]
-        texts = [one.value for one in found if isinstance(one, ast.Constant)]
-        return list(dict.fromkeys(one for one in texts if isinstance(one, str)))
-
-    @cached_property
-    def _keys(self) -> list[str]:
-        """The texts that the file uses as keys."""
-        nodes = list(nodes_of(self._trees[0]))
-        keys = [one.slice for one in nodes if isinstance(one, ast.Subscript)]
-        keys += [key for one in nodes if isinstance(one, ast.Dict) for key in one.keys if key is not None]
-        found = [one.value for one in keys if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-        calls = [one for one in nodes if isinstance(one, ast.Call) and called(one.func) == "dict"]
-        found += [word.arg for one in calls for word in one.keywords if word.arg]
-        return list(dict.fromkeys(found))
-
-    @cached_property
-    def _functions(self) -> dict[str, int]:
-        """The functions of the file, with the length of the tuple that they return; 0 for anything else."""
-        found: dict[str, int] = {}
-        for node in nodes_of(self._trees[0]):
-            if isinstance(node, ast.FunctionDef):
-                returned = [one.value for one in ast.walk(node) if isinstance(one, ast.Return)]
-                found[node.name] = max(
-                    (len(one.elts) for one in returned if isinstance(one, ast.Tuple)), default=0
-                )
-        return found
 
 
 def _not_copied(node: ast.ListComp | ast.GeneratorExp) -> Iterator[ast.AST]:
@@ -576,18 +418,6 @@ def _from_another_start(node: ast.Call) -> Iterator[ast.Call]:
         start, end = node.args
         more = end.left if isinstance(end, ast.BinOp) and ast.dump(end.right) == ast.dump(start) else None
         yield ast.Call(node.func, [more or ast.BinOp(end, ast.Sub(), start)], node.keywords)
-
-
-def _is_count(node: ast.expr) -> bool:
-    """Return whether an expression is `len(x)`, `x.numel()`, `x.size(0)` or `x.shape[0]`."""
-    called_so = isinstance(node, ast.Call) and called(node.func) in ("len", "numel", "size")
-    return called_so or (isinstance(node, ast.Subscript) and called(node.value) == "shape")
-
-
-def counted(node: ast.expr) -> list[str]:
-    """The names in such an expression."""
-    names = (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
-    return [name for name in names if name not in (*PATHS, "len")]
 
 
 def without_room(node: ast.AST) -> Iterator[ast.Call]:

@@ -14,7 +14,8 @@ Key = TypeVar("Key")
 STEPS = 1e-3, 1e-4  # in doubles; beside a kink, as of ReLU, a smaller step is needed
 DRAWS = 5  # of the ways in which what has no gradient is moved: one may hardly show
 ERROR = 0.05  # of the slope: what is not linear was off by a thousandth at most
-RIGHT = "those of the output"
+SMALL = 1e-3  # of the length of all: a gradient so short is none
+RIGHT, OTHERS = "those of the output", "others than those of the output"
 
 
 def said_of_gradients(
@@ -26,8 +27,8 @@ def said_of_gradients(
 ) -> str:
     """Whether a result grows as gradients say. Nothing can be said where the same call gives another result.
 
-    Each value that has a gradient is moved along it. Of one that has none, each number is moved up or down, which must
-    not show.
+    All values that have a gradient are moved along it at once, then each alone: one may be long, and hide the others.
+    Of a value that has none, each number is moved up or down, which must not show.
 
     Args:
         result: of values like those that are given; None where it has another shape.
@@ -36,7 +37,8 @@ def said_of_gradients(
         first: the result of these values.
     """
     came = {key: x.double() for key in values if (x := gradients.get(key)) is not None and bool(x.any())}
-    length = math.sqrt(sum(float(x.square().sum()) for x in came.values()))
+    lengths = {key: float(x.norm()) for key, x in came.items()}
+    length = math.hypot(*lengths.values())
     if not 0 < length < math.inf:
         return "none"
     again = result(values)
@@ -44,25 +46,29 @@ def said_of_gradients(
         return "of another shape in the next call"
     if not torch.equal(again, first):
         return RIGHT
-    signs = torch.Generator().manual_seed(len(values))
 
-    def is_slope(way: Mapping[Key, Tensor]) -> bool:
+    def is_slope(way: Mapping[Key, Tensor], wanted: float, error: float) -> bool:
         for step in STEPS:
             above, below = (
-                result({key: x.double() + one * way[key] for key, x in values.items()})
+                result({key: x.double() + one * way.get(key, 0) for key, x in values.items()})
                 for one in (step, -step)
             )
             if above is None or below is None:
                 return False
             slope = float(((above.double() - below.double()) * cotangent.double()).sum()) / (2 * step)
-            if abs(slope - length) <= ERROR * length:
+            if abs(slope - wanted) <= error:
                 return True
         return False
 
-    for _ in range(DRAWS if len(came) < len(values) else 1):
-        up_or_down = {
-            key: torch.randint(2, x.shape, generator=signs) * 2.0 - 1.0 for key, x in values.items()
-        }
-        if not is_slope(up_or_down | {key: x / length for key, x in came.items()}):
-            return "others than those of the output"
-    return RIGHT
+    signs = torch.Generator().manual_seed(len(values))
+    least = SMALL * length
+    fits = [is_slope({key: x / length for key, x in came.items()}, length, ERROR * length)]
+    for key, x in values.items():
+        if not all(fits):
+            return OTHERS
+        if key not in came:
+            ways = ((torch.randint(2, x.shape, generator=signs) * 2.0 - 1.0) for _ in range(DRAWS))
+            fits += (is_slope({key: way}, 0.0, least) for way in ways)
+        elif least < lengths[key] < length:
+            fits.append(is_slope({key: came[key] / lengths[key]}, lengths[key], ERROR * lengths[key]))
+    return RIGHT if all(fits) else OTHERS

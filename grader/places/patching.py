@@ -61,6 +61,8 @@ class Patching:
         is looked for with which the result is right.
         """
         found = self._proved(flow, wrong, index, exact=exact)
+        if found.proved and self._is_no_proof(flow, found.event):
+            return replace(found, proved=False)
         event = flow.events[found.event]
         values = event.inputs if plain_name(event.name) in VIEWS else flow.outputs(found.event)
         turned = found.proved and any(map(flow.is_turned, (*values, *flow.outputs(found.event))))
@@ -68,6 +70,14 @@ class Patching:
         return (
             found if first == found.event else replace(found, event=first, since=found.since or found.event)
         )
+
+    @staticmethod
+    def _is_no_proof(flow: Flow, index: int) -> bool:
+        """Whether what an event gives is the result itself, made of nothing that is known to be right."""
+        after = [one for one in flow.reaching if one > index and flow.events[one].kind == "call"]
+        if any(index in flow.ancestors(one) for one in after):
+            return False
+        return all(flow.name(value) is None for value in flow.events[index].inputs)
 
     def _proved(self, flow: Flow, wrong: Wrong, index: int, *, exact: bool) -> Blamed:
         back = self._traced_back(flow, wrong, index, exact=exact)

@@ -480,3 +480,29 @@ def test_a_backward_pass_gets_a_factor_that_was_saved() -> None:
 )
 def test_enumerations_begin_at_0_and_data_classes_compare_nothing(text: str, line: int, wanted: str) -> None:
     assert wanted in lines(text, line)
+
+
+SOFTMAX_IN_PARTS = """def add(self, score, value):
+    old, new = (self.peak - score).exp(), score.exp()
+    self.sum = self.sum * old + new * value
+    self.mass = self.mass + new
+    self.count += new
+    return sum(value * w + self.bias for w in new)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        (4, "self.mass = self.mass * old + new"),
+        (5, "self.count = self.count * old + new"),
+        (6, "return (sum((value * w for w in new)) + self.bias)"),
+    ],
+)
+def test_sums_that_grow_are_scaled_as_another_one_and_a_term_is_added_once(line: int, wanted: str) -> None:
+    assert wanted in lines(SOFTMAX_IN_PARTS, line)
+
+
+def test_an_order_is_turned_round_where_it_is_made() -> None:
+    text = "def f(rows, order):\n    back = torch.tensor(order)\n    return rows[back]\n"
+    assert "back = torch.tensor(order).argsort()" in lines(text, 2)
