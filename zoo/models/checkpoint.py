@@ -40,7 +40,7 @@ INDEX = "zoo.json"
 FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 WEIGHTS = re.compile(r"weights-[0-9a-f]{64}\.safetensors\Z")
 PARTIAL = re.compile(r"(zoo\.json|weights-[0-9a-f]{64}\.safetensors)\.partial\Z")
-RECORD = re.compile(r"((record\.json|log\.csv|epochs\.csv)(\.partial)?|tensorboard)\Z")
+RECORD = re.compile(r"((record\.json|log\.csv|epochs\.csv)(\.partial)?|\.log\.csv\.lock|tensorboard)\Z")
 """What a training writes beside its model: `zoo.training.record`."""
 
 

@@ -24,6 +24,7 @@ from zoo.core.files import reporting_os_errors
 
 FORMAT = 1
 RECORD, LOG, EPOCHS = "record.json", "log.csv", "epochs.csv"
+LOCK = f".{LOG}.lock"
 PREFIX = "grad "
 """What the names of the columns with gradient norms begin with."""
 SMOOTHED = 40

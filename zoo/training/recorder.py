@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import ZooError
 from zoo.core.files import reporting_os_errors, write_whole
@@ -18,7 +20,7 @@ from zoo.models.devices import machine
 from zoo.models.transformer import Model
 from zoo.training.gradients import GradientNorms
 from zoo.training.log import Log
-from zoo.training.record import FAILED, FINISHED, FORMAT, INTERRUPTED, LOG, RECORD, RUNNING
+from zoo.training.record import FAILED, FINISHED, FORMAT, INTERRUPTED, LOCK, LOG, RECORD, RUNNING
 from zoo.training.scoring import TokenScore
 from zoo.training.tasks.base import TrainingData
 from zoo.training.trainer import Score
@@ -32,7 +34,8 @@ SHOWN = 10  # examples
 class Recorder:
     """Writes the record of one training into a folder, from its first step on.
 
-    What is recorded in the folder already is replaced then, and not before. In a `with` statement, whatever ends the
+    What is recorded in the folder already is replaced then, and not before; no other training can write there until the
+    end. In a `with` statement, whatever ends the
     training is noted and raised again.
 
     Attributes:
@@ -79,9 +82,14 @@ class Recorder:
         self._with_board, self._since = board, time.perf_counter()
         self._log: Log | None = None
         self._board: Any = None
+        self._lock = FileLock(folder / LOCK, timeout=0)
 
     def step(self, step: int, loss: float, lr: float, *own: float | int | None) -> None:
-        """Append the row of a step, counted from 1, whose gradients the model still has. Raises ZooError."""
+        """Append the row of a step, counted from 1, whose gradients the model still has.
+
+        Raises:
+            ZooError: it cannot be written, or another training writes to the same folder.
+        """
         log = self._log or self._begin()
         norms = self.norms()
         log.add(step, *(_short(one) for one in (loss, lr, *own, *norms)))
@@ -108,6 +116,12 @@ class Recorder:
     def _begin(self) -> Log:
         with reporting_os_errors(f"The record of the training cannot be written to '{self.folder}'"):
             self.folder.mkdir(parents=True, exist_ok=True)
+            try:
+                self._lock.acquire()
+            except Timeout as error:
+                raise ZooError(
+                    f"Another training is writing to '{self.folder}'. Wait for it to end, or use another folder."
+                ) from error
         self._log = Log(self.folder / LOG, (*COLUMNS, *self.own, *self.norms.columns), self.after)
         if self._with_board:
             self._board = open_board(self.folder / BOARD, self.after)
@@ -128,6 +142,7 @@ class Recorder:
                 self._log.close()
             if self._board is not None:
                 self._board.close()
+            self._lock.release()
 
 
 def _short(value: float | int | None) -> float | int | str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 
 from tests.zoo.cli.conftest import Zoo
 from tests.zoo.cli.conftest import shell as shell  # fixtures
@@ -19,7 +20,7 @@ from zoo.core.blueprint import Blueprint
 from zoo.core.errors import ZooError
 from zoo.pages.runs import run_page
 from zoo.parts.loss.cross_entropy import CrossEntropyLoss
-from zoo.training.record import read_about, read_record
+from zoo.training.record import LOCK, LOG, read_about, read_record
 
 SMALL = ["--d-model=8", "--d-ff=8", "--num-heads=2", "--batch=2", "--length=4", "--device=cpu"]
 TRAINED = ["compare", *SMALL, "--task=reverse", "--steps=3"]
@@ -103,6 +104,17 @@ def test_a_folder_with_a_record_alone_can_be_trained_into(zoo: Zoo, tmp_path: Pa
     zoo(*QUICK, "--save", str(tmp_path))
     for path in (*tmp_path.glob("weights-*"), tmp_path / "zoo.json"):
         path.unlink()  # as after a kill before the first save
+    assert zoo(*QUICK, "--save", str(tmp_path)).code == 0
+
+
+def test_two_trainings_cannot_write_to_one_folder(zoo: Zoo, tmp_path: Path) -> None:
+    zoo(*QUICK, "--save", str(tmp_path))
+    before = (tmp_path / LOG).read_bytes()
+    with FileLock(tmp_path / LOCK):  # as the other training has it
+        second = zoo(*QUICK, "--save", str(tmp_path))
+    assert second.code == 2
+    assert "Another training is writing to" in one_line(second.stderr)
+    assert (tmp_path / LOG).read_bytes() == before
     assert zoo(*QUICK, "--save", str(tmp_path)).code == 0
 
 

@@ -152,7 +152,7 @@ def test_one_state_is_kept_and_nothing_half_written(tmp_path: Path) -> None:
     train(run)
     names = sorted(path.name for path in run.folder.iterdir())
     assert [name for name in names if not name.startswith("state-")] == [
-        "best", "epochs.csv", "last", "log.csv", "record.json", "run.json", "tokenizer.json",
+        ".log.csv.lock", "best", "epochs.csv", "last", "log.csv", "record.json", "run.json", "tokenizer.json",
     ]  # fmt: skip
     assert len(names) == 8
 
