@@ -113,7 +113,7 @@ def test_two_trainings_cannot_write_to_one_folder(zoo: Zoo, tmp_path: Path) -> N
     with FileLock(tmp_path / LOCK):  # as the other training has it
         second = zoo(*QUICK, "--save", str(tmp_path))
     assert second.code == 2
-    assert "Another training is writing to" in one_line(second.stderr)
+    assert "Another training is writing to" in one_line(second.err)
     assert (tmp_path / LOG).read_bytes() == before
     assert zoo(*QUICK, "--save", str(tmp_path)).code == 0
 

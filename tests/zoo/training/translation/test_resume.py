@@ -154,7 +154,7 @@ def test_one_state_is_kept_and_nothing_half_written(tmp_path: Path) -> None:
     assert [name for name in names if not name.startswith("state-")] == [
         ".log.csv.lock", "best", "epochs.csv", "last", "log.csv", "record.json", "run.json", "tokenizer.json",
     ]  # fmt: skip
-    assert len(names) == 8
+    assert len(names) == 9
 
 
 def test_two_vocabularies_are_two_files(tmp_path: Path) -> None:
