@@ -105,6 +105,7 @@ class Function(Protocol):
         grad: Sequence[int | str] = (),
         method: str = "",
         record: bool = True,
+        refilled: bool = False,
     ) -> Outcome:
         """Call it, or a method of it. Instances of the same submission may be among the arguments.
 
@@ -113,6 +114,7 @@ class Function(Protocol):
             grad: the tensor arguments (position or keyword) that require a gradient.
             method: the instance's method to call ("encode"); its forward if there is none.
             record: False calls it under `torch.no_grad()`.
+            refilled: call it with the same tensors before, with other numbers in them.
 
         Raises:
             SubmissionError: whatever went wrong on the submission's side.

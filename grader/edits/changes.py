@@ -35,6 +35,7 @@ from grader.edits.syntax import PATHS, SELF, TRAINING, called, defaults_in, is_w
 
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
+LIMITS_OF_FLOATS = re.compile("finfo|float_info")
 CODE = re.compile("[a-z]{2,5}")  # a text whose letters may each say a step
 OF_PARTS = ("parameters", "named_parameters", "modules", "children", "apply")
 COUNTS = ("arange", "linspace", "range", "len")  # give no masks, and nothing below 0
@@ -135,7 +136,7 @@ class Changes:
                 yield type(node)(loaded(node.generators[0].target), node.generators)
         elif isinstance(node, ast.Name) and node.id == "dataclass":
             yield ast.Call(node, [], [ast.keyword("eq", ast.Constant(False))])
-        elif isinstance(node, ast.Attribute) and "finfo" in ast.unparse(node.value):
+        elif isinstance(node, ast.Attribute) and LIMITS_OF_FLOATS.search(ast.unparse(node.value)):
             yield ast.parse("float('-inf')", mode="eval").body
             yield from (
                 ast.Attribute(node.value, one, ast.Load()) for one in ("min", "eps") if one != node.attr

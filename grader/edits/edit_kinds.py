@@ -106,7 +106,7 @@ WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that m
     "IntEnum": (("start", 0),),
     "dataclass": (("eq", False),),  # a module is hashed as what it is, not as what it holds
 }
-WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous")
+WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous", "conj")
 EPS = (1e-5, 1e-6)  # that norms have where nothing is said
 DIMS = (-1, -2, 0, 1, 2, 3)
 MOST_ITEMS = 4  # of a tuple whose items are exchanged
@@ -152,6 +152,13 @@ def regrouped(node: ast.AST) -> Iterator[ast.AST]:
             if isinstance(right, ast.BinOp):  # left op (p op q)
                 for p, q in ((right.left, right.right), (right.right, right.left)):
                     yield ast.BinOp(ast.BinOp(left, node.op, p), right.op, q)
+            for i, one in enumerate(
+                right.args if isinstance(right, ast.Call) else ()
+            ):  # left op f(.., one, ..)
+                if isinstance(right, ast.Call) and 0 < i < MOST_COMPARED and not isinstance(one, ast.Starred):
+                    pair = (left, one) if right is node.right else (one, left)
+                    args = [*right.args[:i], ast.BinOp(pair[0], node.op, pair[1]), *right.args[i + 1 :]]
+                    yield ast.Call(right.func, args, right.keywords)
             inner = argument(right)
             if inner is not None:  # left op f(inner)
                 pair = (left, inner) if right is node.right else (inner, left)

@@ -245,6 +245,7 @@ class Edits:
             self._several.counter_advanced,
             self._several.read_through,
             self._several.uncopied,
+            self._several.copied,
             self._several.uncut,
             self._several.unsorted,
             self._several.at_once,

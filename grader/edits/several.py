@@ -14,7 +14,7 @@ from grader.edits.made_once import MadeOnce
 from grader.edits.parsed import replaced_parts
 from grader.edits.scopes import Scopes
 from grader.edits.slips import Slips
-from grader.edits.syntax import called, method_free
+from grader.edits.syntax import called, copy_of, is_whole, method_free
 
 MOST_READ = 6  # times that a function reads a name, for another one everywhere
 MOST_OTHERS = 8
@@ -96,6 +96,15 @@ class Several:
             pairs = [(one, copied) for one in calls if (copied := worked_on(one)) is not None]
             if len(pairs) > 1:
                 yield self._file.with_all(pairs)
+
+    def copied(self, node: ast.AST) -> Iterator[str]:
+        """What only gets another name, `old = x` or `old = x[:]`, copied, here and in the statements beside it."""
+        if _is_same(node):
+            same = [one for one in self._alike.statements_beside(node) if _is_same(one)]
+            pairs = [(one.value, copy_of(_whole(one.value))) for one in (node, *same)]
+            yield self._file.with_all(pairs[:1])
+            if len(same) > 1:
+                yield self._file.with_all(pairs[1:])
 
     def uncut(self, node: ast.AST) -> Iterator[str]:
         """What is cut off under its own name, `x = x[-8:]`, kept, here and where the statements beside it do that."""
@@ -309,6 +318,17 @@ def _is_cut(node: ast.AST) -> TypeGuard[ast.Assign]:
     index = node.value.slice
     cut = any(isinstance(one, ast.Slice) for one in (index.elts if isinstance(index, ast.Tuple) else [index]))
     return cut and ast.unparse(node.value.value) == ast.unparse(node.targets[0])
+
+
+def _whole(value: ast.expr) -> ast.expr:
+    """Of all of something, `x[:]`, what it is all of."""
+    whole = isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice) and is_whole(value.slice)
+    return value.value if isinstance(value, ast.Subscript) and whole else value
+
+
+def _is_same(node: ast.AST) -> TypeGuard[ast.Assign]:
+    """Return whether a statement gives something that has a name, or all of it, another one."""
+    return isinstance(node, ast.Assign) and isinstance(_whole(node.value), (ast.Name, ast.Attribute))
 
 
 def with_other_constants(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Iterator, Sequence
 
 from grader.edits.alike import worked_on
@@ -17,6 +18,7 @@ from grader.edits.syntax import (
     SELF,
     TRAINING,
     called,
+    copy_of,
     defaults_of,
     function_named,
     in_each,
@@ -123,10 +125,15 @@ class Slips:
             yield ast.Tuple([*node.elts, ast.Name(name, ast.Load())], ast.Load())
 
     def _another_key(self, node: ast.Constant) -> Iterator[ast.Constant]:
-        """Another key of a dictionary of the file that has this one: `"relu"` for `"gelu"`."""
-        for keys in self._facts.dictionaries if isinstance(node.value, str) else ():
-            if node.value in [one.value for one in keys] and node not in keys:
-                yield from (ast.Constant(one.value) for one in keys[:MOST_TEXTS] if one.value != node.value)
+        """Another key of a dictionary of the file that has this one: `"relu"` for `"gelu"`; also as a word among
+        others."""
+        text = node.value if isinstance(node.value, str) else ""
+        for keys in self._facts.dictionaries if text else ():
+            names = [str(one.value) for one in keys]
+            words = [] if node in keys else re.findall(r"[\w-]+", text)
+            for word in dict.fromkeys(one for one in words if one in names):
+                for name in (one for one in names[:MOST_TEXTS] if one != word):
+                    yield ast.Constant(re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", name, text))
 
     def _of_those(self, node: ast.Subscript, part: ast.Slice) -> Iterator[ast.Subscript]:
         """The rows that an index says, in place of as many of the first ones: `x[rows]` for `x[: len(rows)]`."""
@@ -160,10 +167,10 @@ class Slips:
     def _of_operator(self, node: ast.BinOp) -> Iterator[ast.AST]:
         if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
             yield from (
-                in_each(_copy(one), node.right) for one in node.left.elts if isinstance(one, ast.Name)
+                in_each(copy_of(one), node.right) for one in node.left.elts if isinstance(one, ast.Name)
             )
             each = ast.comprehension(ast.Name("one", ast.Store()), node, [], 0)
-            yield ast.ListComp(_copy(ast.Name("one", ast.Load())), [each])
+            yield ast.ListComp(copy_of(ast.Name("one", ast.Load())), [each])
         elif isinstance(node.op, ast.Add) and _is_one(node.right):
             for flag in self._facts.flags:  # what has ended does not count on
                 if isinstance(flag, ast.Attribute) or flag.id in self._scopes.names(node.lineno):
@@ -394,7 +401,7 @@ def _not_copied(node: ast.ListComp | ast.GeneratorExp) -> Iterator[ast.AST]:
     """The same thing several times, in place of copies of it, or of what it makes."""
     targets = {name for one in node.generators for name in map(ast.unparse, ast.walk(one.target))}
     if isinstance(node.elt, ast.Name) and node.elt.id not in targets:
-        yield type(node)(_copy(node.elt), node.generators)
+        yield type(node)(copy_of(node.elt), node.generators)
         yield type(node)(ast.Call(node.elt, [], []), node.generators)
 
 
@@ -461,7 +468,3 @@ def _changed(function: ast.FunctionDef) -> set[str]:
 
 def _is_one(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value == 1 and type(node.value) is int
-
-
-def _copy(of: ast.expr) -> ast.expr:
-    return ast.parse(f"__import__('copy').deepcopy({ast.unparse(of)})", mode="eval").body

@@ -146,3 +146,8 @@ def needs_gradient(node: ast.AST) -> TypeGuard[ast.Call]:
     """Whether an expression makes a tensor with a gradient: `torch.zeros(n, requires_grad=True)`."""
     words = node.keywords if isinstance(node, ast.Call) and called(node.func) != "Parameter" else []
     return any(one.arg == "requires_grad" and getattr(one.value, "value", None) is True for one in words)
+
+
+def copy_of(of: ast.expr) -> ast.expr:
+    """What makes a copy of a value, whatever it is."""
+    return ast.parse(f"__import__('copy').deepcopy({ast.unparse(of)})", mode="eval").body

@@ -12,7 +12,7 @@ from grader.core.failures import Named
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.naming import Findings
-from grader.engine.scenario import AFTER, BESIDE, NO_GRAD, REWEIGHTED
+from grader.engine.scenario import AFTER, BESIDE, NO_GRAD, OTHER_MODE, REFILLED, REWEIGHTED
 
 ROUNDED = 1e-2  # of the largest number: bfloat16 has 8 bits
 LOPSIDED = 0.25  # of the mean size of differences: rounding goes up and down
@@ -57,9 +57,19 @@ TRAITS: dict[str, tuple[str, ...]] = {
         "stale-weights", "The result is that of weights that the module had before: something made of them is kept.",
         "What does your code keep from one call to the next, and when does it make it again?",
     ),
+    OTHER_MODE: (
+        "mode-kept",
+        "The result is that of the mode in which the module was called before: what was decided there is kept.",
+        "What does your code keep from one call to the next, and does self.training go into it?",
+    ),
     NO_GRAD: (
         "no-grad-wrong", "The results are right where gradients are recorded, but not under torch.no_grad().",
         "Search for no_grad, is_grad_enabled and requires_grad.",
+    ),
+    REFILLED: (
+        "kept-by-tensor",
+        "The result is that of an earlier call with the same tensors, in which other numbers have been written since.",
+        "What does your code keep from one call to the next, and how does it look that up?",
     ),
     AFTER: (
         "kept-by-shape", "The result is that of an earlier call, with other numbers in the same shapes.",

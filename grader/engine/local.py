@@ -172,6 +172,7 @@ class LocalFunction:
         grad: Sequence[int | str] = (),
         method: str = "",
         record: bool = True,
+        refilled: bool = False,
     ) -> Outcome:
         with _as_submission_error(self._filename):
             function = getattr(self._function, method) if method else self._function
@@ -184,6 +185,7 @@ class LocalFunction:
                     grad,
                     device=self._device,
                     record=record,
+                    refilled=refilled,
                     device_trace=self._tracing.device_trace,
                 )
         handle = None

@@ -27,6 +27,8 @@ AFTER = "an earlier call with the same shapes"
 DROPPED = "dropout in the backward pass"
 GRADIENTS = "gradients"
 REWEIGHTED = "weights that have changed"
+REFILLED = "tensors that have changed since an earlier call"
+OTHER_MODE = "a mode that has changed"
 NO_GRAD = "torch.no_grad()"
 FIXED = "inputs that need no gradient"
 LAYER_SLACK = {torch.bfloat16: 2.0}
@@ -141,6 +143,23 @@ def after_other_weights(scenario: Scenario) -> Scenario:
     """
     traits = scenario.traits | {REWEIGHTED}
     return _prepared(scenario, "after a call with other weights", traits, reweighted=True)
+
+
+def after_other_mode(scenario: Scenario, *, training: bool = False) -> Scenario:
+    """The same after a call in the other mode: nothing that was decided there may be kept.
+
+    Args:
+        scenario: with dropout.
+        training: whether it is asked in train mode.
+    """
+    words = f"after a call in {'eval' if training else 'train'} mode"
+    return _prepared(scenario, words, scenario.traits | {OTHER_MODE}, mode_before=not training)
+
+
+def after_other_numbers(scenario: Scenario) -> Scenario:
+    """The same after a call with the same tensors, into which other numbers were written since, as into buffers."""
+    words = "after a call with other numbers in the same tensors"
+    return _prepared(scenario, words, scenario.traits | {REFILLED}, refilled=True)
 
 
 def under_no_grad(scenario: Scenario) -> Scenario:

@@ -221,12 +221,14 @@ class RemoteFunction:
         method: str = "",
         record: bool = True,
         watch: bool = True,
+        refilled: bool = False,
         values: Mapping[str, Tensor] | None = None,
     ) -> Outcome:
         """Call it, as in `component.Function`.
 
         Args:
             record: False calls it under `torch.no_grad()`.
+            refilled: call it with the same tensors before, with other numbers in them.
             watch: look for arguments changed in place.
             values: parameters and buffers to overwrite before.
         """
@@ -240,6 +242,7 @@ class RemoteFunction:
             "method": method,
             "record": record,
             "watch": watch,
+            "refilled": refilled,
         }
         if values:
             request["values"] = packer.pack_named(values)

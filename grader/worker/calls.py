@@ -65,6 +65,16 @@ class _Copies:
             return any(self.changed(item) for item in value.values())
         return isinstance(value, (tuple, list)) and any(self.changed(item) for item in value)
 
+    def fill_otherwise(self) -> None:
+        """Other numbers into the copies: those of each in the opposite order."""
+        for original, copy, _ in self.made.values():
+            copy.detach().copy_(original.flip(tuple(range(original.dim()))))
+
+    def fill(self) -> None:
+        """Their own numbers into the copies again."""
+        for original, copy, _ in self.made.values():
+            copy.detach().copy_(original)
+
     def _of_tensor(self, value: Tensor, grad: bool) -> tuple[Tensor, Tensor, Tensor | None]:
         if (found := self.made.get(id(value))) is None:
             original = value.detach().to(self.device)
@@ -109,6 +119,7 @@ def call(
     device: str = "cpu",
     record: bool = True,
     watch: bool = True,
+    refilled: bool = False,
     device_trace: DeviceTrace | None = None,
 ) -> Answer:
     """Call `function` on copies of the arguments.
@@ -120,6 +131,7 @@ def call(
         device: where the copies live.
         record: False runs under `torch.no_grad()`.
         watch: look for arguments changed in place.
+        refilled: call it with the same copies before, with other numbers in them.
         device_trace: entered while the learner's code runs.
     """
     given: dict[Position, Any] = dict(enumerate(args)) | dict(kwargs)
@@ -129,6 +141,11 @@ def call(
             copies.of(given[position], grad=True)
         positional = [copies.of(value, grad=False) for value in args]
         named = {name: copies.of(item, grad=False) for name, item in kwargs.items()}
+        if refilled:
+            copies.fill_otherwise()
+            with restored():
+                function(*positional, **named)
+            copies.fill()
         with restored(), device_trace or contextlib.nullcontext():
             result = function(*positional, **named)
         if device_trace is not None:

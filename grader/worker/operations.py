@@ -167,6 +167,7 @@ class Operations:
             device=self._device,
             record=request["record"],
             watch=request["watch"],
+            refilled=request["refilled"],
             device_trace=self._device_trace,
         )
         handle = None if answer.graph is None else self._keep(answer.graph)

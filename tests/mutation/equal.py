@@ -136,6 +136,7 @@ class Both:
         grad: Sequence[int | str] = (),
         method: str = "",
         record: bool = True,
+        refilled: bool = False,
     ) -> Outcome:
         changed = self._changed
         if changed is not None and not self._drawn:
@@ -150,7 +151,7 @@ class Both:
                 if not equal(found[0], other_answer) and equal(found[0], again):
                     raise DiffersError(f"called with {in_short(other)}")
                 self._pair.count += 1
-        return self._base.call(args, kwargs, grad=grad, method=method, record=record)
+        return self._base.call(args, kwargs, grad=grad, method=method, record=record, refilled=refilled)
 
     def backward(self, outcome: Outcome, cotangents: Sequence[Tensor | None]) -> Gradients:
         return self._base.backward(outcome, cotangents)

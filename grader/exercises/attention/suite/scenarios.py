@@ -18,6 +18,8 @@ from grader.api import (
     Subject,
     Submission,
     additive,
+    after_other_mode,
+    after_other_numbers,
     after_other_weights,
     beside_another,
     causal,
@@ -203,6 +205,7 @@ def _in_turn(asked: Question, earlier: Question) -> list[Scenario]:
     return [
         _one("the same call twice", "state", asked, see=look.twice),
         _one("a call after one with a mask", "state", asked, "an earlier call", see=look.after(earlier)),
+        after_other_numbers(_one("a mask", "state", earlier)),
     ]
 
 
@@ -366,6 +369,7 @@ class ClassMaker:
         off_in_train = _one("train mode with dropout=0.0", "dropout", off, "train mode", see=without)
         return [
             _one("eval mode with dropout=0.5", "dropout in eval", calm, "dropout in eval mode", see=without),
+            after_other_mode(_one("eval mode with dropout=0.5", "dropout in eval", calm)),
             after_other_weights(_one("self-attention", "dropout in eval", itself)),
             under_no_grad(
                 _one("self-attention", "dropout in eval", replace(itself, mask=draws.mask(2, 1, 4, 4)))
@@ -374,6 +378,10 @@ class ClassMaker:
             beside_another(off_in_train, dropout=0.5),
             _one("train mode with dropout=0.25, four keys", "dropout", four, DROPS, see=look.dropped),
             _one("train mode with dropout=0.25, one key", "dropout", one, DROPS, see=look.dropped),
+            after_other_mode(
+                _one("train mode with dropout=0.25, four keys", "dropout", four, DROPS, see=look.dropped),
+                training=True,
+            ),
             _one(
                 "train mode with dropout and a mask", "dropout", masked, DROPS, see=look.closed_when_dropped
             ),

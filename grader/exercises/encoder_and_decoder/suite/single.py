@@ -17,6 +17,7 @@ from grader.api import (
     Instance,
     ParameterInfo,
     Scenario,
+    after_other_mode,
     alike,
     beside_another,
     counted,
@@ -228,6 +229,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
     dropping = Way(norm, 0.5, training=True)
     calm = _steady(kind, seed + 23, trained)
     off = one(title("train mode with dropout=0"), "train", calm, "train mode")
+    resting = one(title("eval mode with dropout=0.5"), "eval", _steady(kind, seed + 22, Way(norm, 0.5)))
     found = [
         one(title(PLAIN.title), norm, ask_for(1)),
         one(title(Size(3, 4, 7, 6).title), norm, ask_for(2, Size(3, 4, 7, 6)), "an odd size"),
@@ -256,7 +258,8 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
             one(title("train mode"), "gradients", ask_for(27, way=dropping, backward=True))
         ),
         under_no_grad(one(title("masks"), "masks", ask_for(31, forms=masks.every(kind, masks.of_numbers)))),
-        one(title("eval mode with dropout=0.5"), "eval", _steady(kind, seed + 22, Way(norm, 0.5))),
+        resting,
+        after_other_mode(resting),
         one(title(f"train mode with dropout={RATE}"), "train", dropped(kind, norm, seed + 24), "train mode"),
         one(title("train mode with dropout and masks"), "masks", _masks_of_parts(kind, seed + 28, dropping)),
         off,

@@ -18,6 +18,7 @@ from grader.api import (
     Scenario,
     Subject,
     Submission,
+    after_other_numbers,
     grading_of,
 )
 from grader.exercises.masks.reference import REFERENCE, namespace
@@ -103,6 +104,9 @@ def _of_tokens(name: str, seed: int) -> list[Scenario]:
             "many sentences", name, "anywhere", _calling(name, many), traits=frozenset({"many sentences"})
         ),
         *(Scenario(title, name, "pad", ask) for title, ask in other.items()),
+        after_other_numbers(
+            Scenario("PAD anywhere", name, "anywhere", _calling(name, torch.tensor(ANYWHERE)))
+        ),
     ]
 
 
@@ -152,6 +156,7 @@ def _additive(seed: int) -> list[Scenario]:
         "nothing is masked": torch.ones(1, 1, 3, 3, dtype=torch.bool),
     }
     plain = [Scenario(title, ADDITIVE, "plain", _calling(ADDITIVE, mask)) for title, mask in masks.items()]
+    plain.append(after_other_numbers(plain[0]))
     mask = draws.mask(2, 1, 3, 4)
     dtypes = {
         torch.float64: _calling(ADDITIVE, mask, dtype=torch.float64),
