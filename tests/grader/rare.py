@@ -300,12 +300,22 @@ TRAIN_MODE: Mapping[str, Changes] = {
 }
 
 _NO_GRAD = "torch.is_grad_enabled()"
+_KEPT_MODE = (
+    "torch.nn.functional.dropout({}, self.dropout.p, self.__dict__.setdefault('mode', self.training))"
+)
 _FLOATS = (
     "torch.nn.functional.dropout(torch.ones(t.shape, dtype=torch.float32), self.dropout.p, self.training)"
 )
+
+
+def _kept(name: str) -> str:
+    """A tensor as it was in the first call with it."""
+    return f"globals().setdefault('KEPT', {{}}).setdefault(id({name}), ({name}, {name}.clone()))[1]"
+
+
 CONDITIONS: Mapping[
     str, Changes
-] = {  # gradients off, weights that have changed, dtypes beside dropout, forms of masks
+] = {  # gradients off, weights and modes and tensors that have changed, dtypes beside dropout, forms of masks
     "attention": {
         "no mask where no gradients are recorded": (
             "attention_weights(q, k, mask)",
@@ -320,8 +330,24 @@ CONDITIONS: Mapping[
             "self.dropout(weights) @ v",
             "self.dropout(weights / weights.sum(-1, keepdim=True)) @ v",
         ),
+        "the mode of the first call": ("self.dropout(weights) @ v", f"{_KEPT_MODE.format('weights')} @ v"),
     },
+    "masks": {
+        "tokens of the first call with this tensor": (
+            "    return (tokens != pad)",
+            f"    return ({_kept('tokens')} != pad)",
+        ),
+        "mask of the first call with this tensor": (
+            "masked_fill(~mask, -",
+            f"masked_fill(~{_kept('mask')}, -",
+        ),
+    },
+    "norm": {"the mode of the first call": (f"self.dropout({_PRE})", _KEPT_MODE.format(_PRE))},
     "feedforward": {
+        "the mode of the first call": (
+            "self.dropout(self.up(x).relu())",
+            _KEPT_MODE.format("self.up(x).relu()"),
+        ),
         "changed in place where no gradients are recorded": _before(
             "        hidden = self.dropout(", f"if not {_NO_GRAD}:", "    x.add_(1)"
         ),
@@ -345,6 +371,7 @@ CONDITIONS: Mapping[
         ),
     },
     "encoder": {
+        "the mode of the first call": (_FED, _KEPT_MODE.format("self.feed_forward(self.norm2(x))")),
         "no gradients in eval mode": (
             "        for layer in self.layers:\n            x = layer(x, src_mask)\n",
             "        for layer in self.layers:\n            x = layer(x, src_mask)\n"

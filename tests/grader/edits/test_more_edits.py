@@ -506,3 +506,36 @@ def test_sums_that_grow_are_scaled_as_another_one_and_a_term_is_added_once(line:
 def test_an_order_is_turned_round_where_it_is_made() -> None:
     text = "def f(rows, order):\n    back = torch.tensor(order)\n    return rows[back]\n"
     assert "back = torch.tensor(order).argsort()" in lines(text, 2)
+
+
+PORTED = """LOWEST = sys.float_info.min
+RATE = "linear * square_root"
+KINDS = {"linear": 1, "square": 2, "square_root": 3}
+
+
+def regroup(ids, ended, order):
+    old = ids[:]
+    was = ended
+    key = extend(cache, "k", order) * scale
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        (1, "LOWEST = (float('-inf'))"),
+        (2, "RATE = 'linear * square'"),
+        (7, "old = (__import__('copy').deepcopy(ids))"),
+        (8, "was = (__import__('copy').deepcopy(ended))"),
+        (9, 'key = (extend(cache, "k", order * scale))'),
+    ],
+)
+def test_what_ports_from_other_libraries_get_wrong(line: int, wanted: str) -> None:
+    assert wanted.replace('"', "'") in {one.replace('"', "'") for one in lines(PORTED, line)}
+
+
+def test_two_names_beside_each_other_are_copied_at_once() -> None:
+    wanted = [
+        f"    {name} = (__import__('copy').deepcopy({of}))" for name, of in (("old", "ids"), ("was", "ended"))
+    ]
+    assert any(new.splitlines()[6:8] == wanted for new in changed(PORTED, 7))
