@@ -86,9 +86,10 @@ class NoisyFunction:
         grad: Sequence[int | str] = (),
         method: str = "",
         record: bool = True,
+        refilled: bool = False,
     ) -> Outcome:
         with self._noise:
-            return self._inner.call(*_plain(args, kwargs), grad=grad, method=method, record=record)
+            return self._inner.call(*_plain(args, kwargs), grad=grad, method=method, record=record, refilled=refilled)
 
     def backward(self, outcome: Outcome, cotangents: Sequence[Tensor | None]) -> Gradients:
         with self._noise:
