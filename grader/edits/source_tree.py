@@ -125,11 +125,22 @@ class Source(Branches):
         before = [one for one in lines if one < span.start][-1:]
         return [*before, *[one for one in lines if one >= span.stop][:1]]
 
-    def loops(self, line: int) -> list[int]:
-        """Lines where the loops around a line begin, the innermost first."""
+    def loops(self, line: int, *, parts: bool = False) -> list[int]:
+        """Lines where the loops around a line begin, the innermost first. Args: parts: sums of comprehensions too."""
         loops = (node for node in nodes_of(self._tree) if isinstance(node, (ast.For, ast.While)))
         around = [node.lineno for node in loops if node.lineno < line <= (node.end_lineno or 0)]
+        around += [at for at, lines in self._sums.items() if parts and line in lines]
         return sorted(around, reverse=True)
+
+    @cached_property
+    def _sums(self) -> dict[int, range]:
+        """Lines of sums of what comprehensions give, with all lines of each."""
+        calls = [
+            node for node in nodes_of(self._tree) if isinstance(node, ast.Call) and called(node.func) == "sum"
+        ]
+        comprehensions = (ast.GeneratorExp, ast.ListComp)
+        sums = [one for one in calls if one.args and isinstance(one.args[0], comprehensions)]
+        return {one.lineno: range(one.lineno, (one.end_lineno or one.lineno) + 1) for one in sums}
 
     def indexed_freely(self, line: int, loop: int) -> bool:
         """Whether the index of a write in a line has a slice that ends with a local which the loop's rounds change."""
@@ -152,7 +163,7 @@ class Source(Branches):
         loops = (node for node in nodes_of(self._tree) if isinstance(node, (ast.For, ast.While)))
         node = next((one for one in loops if one.lineno == loop), None)
         if node is None:
-            return [], range(0)
+            return ([loop], self._sums[loop]) if loop in self._sums else ([], range(0))
         found = []
         for one in node.body:
             if isinstance(one, (ast.Assign, ast.AugAssign)):

@@ -134,6 +134,12 @@ def later_rounds(source: Source, loop: int) -> Where | None:
     return Where(Place(line, line), "value", next(iter(others), None), value=said, expected=expected)
 
 
+def only_then(line: int, number: int) -> Where:
+    """The first line where only wrong calls come. Args: number: the line of the number with which none does."""
+    said = f"only wrong calls come here, and none with a larger number in line {number}"
+    return Where(Place(line, line), "value", number, value=said, expected="the same result on this way too")
+
+
 def overwritten(source: Source, ran: Collection[int]) -> Where | None:
     """A line that gives an argument another value before anything has read it."""
     found = source.overwritten(ran)

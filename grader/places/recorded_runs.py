@@ -165,7 +165,7 @@ class Records:
 
     def right_once(self, wrong: Sequence[Wrong]) -> int | None:
         """The line of a loop that has several rounds in each wrong run, and one in some that are right."""
-        inside = {loop for line in self.needed or () for loop in self.source.loops(line)}
+        inside = {loop for line in self.needed or () for loop in self.source.loops(line, parts=True)}
         left = [loop for loop in sorted(inside) if self.source.carried(loop)[0]]
         own = scenarios_of(self._key.scenarios, wrong[0].scenario.component) if left else []
         right = [one for one in own if self._grading.is_right(one)]

@@ -33,6 +33,7 @@ from grader.engine.work_clock import clock
 from grader.places.by_source import (
     avoided,
     later_rounds,
+    only_then,
 )
 from grader.places.common_explanation import Explanations
 from grader.places.cures import MOST_LIKELY, Cures
@@ -389,10 +390,13 @@ class Locator:
 
     def _right_once(self, wrong: Sequence[Wrong], cure: Cure) -> Where | None:
         """The loop that is right if it has one round, where a change gives it that: by a larger number, a larger chunk,
-        or by taking the whole in each round."""
-        loop = None
-        if other_number(self._text, cure.text):
+        or by taking the whole in each round; or the line where no call comes then."""
+        loop, numbers = None, other_number(self._text, cure.text)
+        if numbers is not None:
             loop = self.records.right_once(wrong)
+            only = self.records.only_when_wrong(wrong) if loop is None and numbers[0] < numbers[1] else []
+            if 0 < len(only) <= MOST_ONLY:
+                return only_then(only[0], cure.line)
         elif bounds := cut_no_more(self._text, in_line(self._text, cure.text, cure.line)):
             loop = self.source.loop_over(cure.line, bounds)
         return None if loop is None else later_rounds(self.source, loop)
