@@ -30,7 +30,8 @@ def masked(scores: Tensor, mask: Tensor) -> Tensor:
 class Attention(Part):
     """Attention of one head: softmax(Q K^T / sqrt(D)) V with projections `judge_q`, `judge_k`, `judge_v` [D, D].
 
-    `mask` bool (True = may be attended to) or additive, of 2 or 4 dimensions. A row without any key gives 0.
+    `mask` bool (True = may be attended to) or additive. A row without any key gives 0. Where the mask has several heads,
+    each attends as it says, and the result is their mean.
     """
 
     def __init__(self, d_model: int) -> None:
@@ -46,7 +47,7 @@ class Attention(Part):
             weights = masked(scores, mask).softmax(-1).masked_fill(~allowed(mask), 0.0)
         else:
             weights = scores.softmax(-1)
-        return (weights @ v.unsqueeze(1)).squeeze(1)  # [B, 1, Tq, D] -> [B, Tq, D]
+        return (weights @ v.unsqueeze(1)).mean(1)  # [B, heads of the mask, Tq, D] -> [B, Tq, D]
 
 
 class FeedForward(Part):

@@ -275,16 +275,23 @@ def heard_by_layers(
 
 
 def _which(client: Client, masks: Sequence[Tensor | None], given: Given) -> str:
-    """Return which of forward's masks a part was called with, bit by bit."""
-    own = {name: client.cast(mask) for name, mask in given.items() if name.endswith("mask")}
+    """Return which of forward's masks a part was called with, bit by bit; dimensions of 1 in front say nothing."""
+    own = {name: _without_front(client.cast(mask)) for name, mask in given.items() if name.endswith("mask")}
 
     def name_of(mask: Tensor | None) -> str:
         if mask is None:
             return "none"
         another = f"another, {str(mask.dtype).removeprefix('torch.')}"
-        return next((name for name, one in own.items() if _equal(one, mask)), another)
+        return next((name for name, one in own.items() if _equal(one, _without_front(mask))), another)
 
     return ", ".join(sorted({name_of(mask) for mask in masks}))
+
+
+def _without_front(mask: Any) -> Any:
+    """A mask less the dimensions of 1 that it begins with: it broadcasts as it did."""
+    while isinstance(mask, Tensor) and mask.dim() > 2 and mask.size(0) == 1:
+        mask = mask[0]
+    return mask
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -25,8 +25,8 @@ def square(draws: Draws, _batch: int, queries: int, keys: int) -> Tensor:
 
 
 def of_three_dimensions(draws: Draws, _batch: int, queries: int, keys: int) -> Tensor:
-    """bool [1, Tq, Tk]: the same for all heads."""
-    return draws.mask(1, queries, keys)
+    """bool [H, Tq, Tk]: one for each of three heads, for all sentences."""
+    return draws.mask(3, queries, keys)
 
 
 def separate(draws: Draws, batch: int, queries: int, keys: int) -> Tensor:

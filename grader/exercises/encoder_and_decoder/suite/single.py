@@ -53,7 +53,7 @@ LONE = ("a batch of one", "a length of one")
 FORMS: tuple[tuple[str, masks.Form, str], ...] = (
     ("a bool mask [B, 1, 1, T]", masks.padding, "a bool mask"),
     ("a bool mask [T, T]", masks.square, "a bool mask"),
-    ("a bool mask [1, T, T]", masks.of_three_dimensions, "a bool mask"),
+    ("a bool mask [H, T, T]", masks.of_three_dimensions, "a bool mask"),
     ("a row that may attend to nothing", masks.closed_row, "a bool mask"),
     ("an additive mask", masks.of_numbers, "an additive mask"),
     ("an additive mask that hides nothing", masks.open_numbers, "an additive mask"),
