@@ -126,7 +126,7 @@ def conclude(findings: Findings) -> Named | None:
     if findings.random:
         return (
             _unregistered(findings)
-            or _trait(findings, (BESIDE,))
+            or _trait(findings, (BESIDE, OTHER_MODE))
             or Named(
                 "random-result",
                 "Two equal calls return different results, although nothing should be random.",
