@@ -61,7 +61,7 @@ class Client:
         fixed_inputs: ask for no gradients of inputs, see `with_fixed_inputs`.
         records: whether calls are made where gradients are recorded, see `under_no_grad`.
         reweighted: before each call, make one with other weights, see `after_other_weights`.
-        mode_before: before each call, make one in this mode, which the call itself is not in, see `after_other_mode`.
+        trained_before: before each call, make one in train mode, see `after_training`.
         refilled: call with the same tensors before, with other numbers in them, see `after_other_numbers`.
         only_made: end at the first call, see `made_only`.
         given: most tensors that one call was given.
@@ -96,8 +96,7 @@ class Client:
         self.calls_before = self.told_apart = False
         self.only_fit = self.fixed_inputs = self.only_made = False
         self.records, self.reweighted = True, False
-        self.mode_before: bool | None = None
-        self.refilled = False
+        self.trained_before = self.refilled = False
         self.given = 0
         self.without_floats = False
         self.given_floats = 0
@@ -290,8 +289,8 @@ class Client:
         self.given = max(self.given, len(tensors((args, tuple(kwargs.values())))))
         if self.reweighted:
             self._call_with_others(callee, args, kwargs, method)
-        if self.mode_before is not None:
-            self._call_in_other_mode(callee, args, kwargs, method, training=self.mode_before)
+        if self.trained_before:
+            self._call_in_train_mode(callee, args, kwargs, method)
         earlier = self._call_before(callee, args, kwargs, method) if self.calls_before else None
         outcome = callee.call(
             self.cast(args, made),
@@ -393,14 +392,14 @@ class Client:
             one.load(weights)
             one.train(False)
 
-    def _call_in_other_mode(
-        self, callee: Callee, args: Sequence[Any], kwargs: Mapping[str, Any], method: str, *, training: bool
+    def _call_in_train_mode(
+        self, callee: Callee, args: Sequence[Any], kwargs: Mapping[str, Any], method: str
     ) -> None:
         for one in (module for module in self._made if module is callee):
             made: dict[int, Tensor] = {}
-            one.train(training)
+            one.train(True)
             one.release(one.call(self.cast(args, made), self.cast(kwargs, made), method=method))
-            one.train(not training)
+            one.train(False)
 
     def first_gradients(self, instance: Instance, *args: Any) -> dict[str, Tensor | str]:
         """Say whether a gradient arrives at any matrix of weights before anything was learned: if not, none ever does.

@@ -12,7 +12,7 @@ from grader.core.failures import Named
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.naming import Findings
-from grader.engine.scenario import AFTER, BESIDE, NO_GRAD, OTHER_MODE, REFILLED, REWEIGHTED
+from grader.engine.scenario import AFTER, BESIDE, NO_GRAD, REFILLED, REWEIGHTED, TRAINED
 
 ROUNDED = 1e-2  # of the largest number: bfloat16 has 8 bits
 LOPSIDED = 0.25  # of the mean size of differences: rounding goes up and down
@@ -57,9 +57,9 @@ TRAITS: dict[str, tuple[str, ...]] = {
         "stale-weights", "The result is that of weights that the module had before: something made of them is kept.",
         "What does your code keep from one call to the next, and when does it make it again?",
     ),
-    OTHER_MODE: (
+    TRAINED: (
         "mode-kept",
-        "The result is that of the mode in which the module was called before: what was decided there is kept.",
+        "The result is that of train mode, in which the module was called before: what was decided there is kept.",
         "What does your code keep from one call to the next, and does self.training go into it?",
     ),
     NO_GRAD: (
@@ -126,7 +126,7 @@ def conclude(findings: Findings) -> Named | None:
     if findings.random:
         return (
             _unregistered(findings)
-            or _trait(findings, (BESIDE, OTHER_MODE))
+            or _trait(findings, (BESIDE, TRAINED))
             or Named(
                 "random-result",
                 "Two equal calls return different results, although nothing should be random.",

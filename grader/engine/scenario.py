@@ -28,7 +28,7 @@ DROPPED = "dropout in the backward pass"
 GRADIENTS = "gradients"
 REWEIGHTED = "weights that have changed"
 REFILLED = "tensors that have changed since an earlier call"
-OTHER_MODE = "a mode that has changed"
+TRAINED = "an earlier call in train mode"
 NO_GRAD = "torch.no_grad()"
 FIXED = "inputs that need no gradient"
 LAYER_SLACK = {torch.bfloat16: 2.0}
@@ -145,15 +145,14 @@ def after_other_weights(scenario: Scenario) -> Scenario:
     return _prepared(scenario, "after a call with other weights", traits, reweighted=True)
 
 
-def after_other_mode(scenario: Scenario, *, training: bool = False) -> Scenario:
-    """The same after a call in the other mode: nothing that was decided there may be kept.
+def after_training(scenario: Scenario) -> Scenario:
+    """The same after a call in train mode: nothing that was decided there may be kept.
 
     Args:
-        scenario: with dropout.
-        training: whether it is asked in train mode.
+        scenario: in eval mode, with dropout.
     """
-    words = f"after a call in {'eval' if training else 'train'} mode"
-    return _prepared(scenario, words, scenario.traits | {OTHER_MODE}, mode_before=not training)
+    words = "after a call in train mode"
+    return _prepared(scenario, words, scenario.traits | {TRAINED}, trained_before=True)
 
 
 def after_other_numbers(scenario: Scenario) -> Scenario:

@@ -89,7 +89,9 @@ class NoisyFunction:
         refilled: bool = False,
     ) -> Outcome:
         with self._noise:
-            return self._inner.call(*_plain(args, kwargs), grad=grad, method=method, record=record, refilled=refilled)
+            return self._inner.call(
+                *_plain(args, kwargs), grad=grad, method=method, record=record, refilled=refilled
+            )
 
     def backward(self, outcome: Outcome, cotangents: Sequence[Tensor | None]) -> Gradients:
         with self._noise:

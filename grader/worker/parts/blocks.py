@@ -30,8 +30,8 @@ def masked(scores: Tensor, mask: Tensor) -> Tensor:
 class Attention(Part):
     """Attention of one head: softmax(Q K^T / sqrt(D)) V with projections `judge_q`, `judge_k`, `judge_v` [D, D].
 
-    `mask` bool (True = may be attended to) or additive. A row without any key gives 0. Where the mask has several heads,
-    each attends as it says, and the result is their mean.
+    `mask` bool (True = may be attended to) or additive. A row without any key gives 0. Where the mask has several
+    heads, each attends as it says, and the result is their mean.
     """
 
     def __init__(self, d_model: int) -> None:

@@ -18,9 +18,9 @@ from grader.api import (
     Subject,
     Submission,
     additive,
-    after_other_mode,
     after_other_numbers,
     after_other_weights,
+    after_training,
     beside_another,
     causal,
     grading_of,
@@ -369,7 +369,7 @@ class ClassMaker:
         off_in_train = _one("train mode with dropout=0.0", "dropout", off, "train mode", see=without)
         return [
             _one("eval mode with dropout=0.5", "dropout in eval", calm, "dropout in eval mode", see=without),
-            after_other_mode(_one("eval mode with dropout=0.5", "dropout in eval", calm)),
+            after_training(_one("eval mode with dropout=0.5", "dropout in eval", calm)),
             after_other_weights(_one("self-attention", "dropout in eval", itself)),
             under_no_grad(
                 _one("self-attention", "dropout in eval", replace(itself, mask=draws.mask(2, 1, 4, 4)))
@@ -378,10 +378,6 @@ class ClassMaker:
             beside_another(off_in_train, dropout=0.5),
             _one("train mode with dropout=0.25, four keys", "dropout", four, DROPS, see=look.dropped),
             _one("train mode with dropout=0.25, one key", "dropout", one, DROPS, see=look.dropped),
-            after_other_mode(
-                _one("train mode with dropout=0.25, four keys", "dropout", four, DROPS, see=look.dropped),
-                training=True,
-            ),
             _one(
                 "train mode with dropout and a mask", "dropout", masked, DROPS, see=look.closed_when_dropped
             ),

@@ -17,8 +17,8 @@ from grader.api import (
     Scenario,
     Subject,
     Submission,
-    after_other_mode,
     after_other_weights,
+    after_training,
     alike_along,
     beside_another,
     drawn_again,
@@ -135,17 +135,15 @@ def _modes(seed: int) -> list[Scenario]:
     off = Scenario(
         "train mode with dropout=0", NAME, "train", _plain(seed + 21, (2, 5, 8), 20, training=True)
     )
-    in_train = Scenario("train mode with dropout=0.25", NAME, "train", _dropped(seed + 22))
     calm = Scenario("eval mode with dropout=0.5", NAME, "eval", in_eval)
     return [
         calm,
-        after_other_mode(calm),
+        after_training(calm),
         off,
         after_other_weights(Scenario("x of [2, 5, 8]", NAME, "eval", _plain(seed + 24, (2, 5, 8), 20))),
         under_no_grad(Scenario("x of [2, 5, 8]", NAME, "eval", _plain(seed + 23, (2, 5, 8), 20))),
         beside_another(off, dropout=0.5),
-        in_train,
-        after_other_mode(in_train, training=True),
+        Scenario("train mode with dropout=0.25", NAME, "train", _dropped(seed + 22)),
     ]
 
 
