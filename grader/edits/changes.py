@@ -299,7 +299,7 @@ class Changes:
         """A sum that grows, `total = total + x`, with one of both times what the function multiplies something else by:
         sums of a softmax in parts."""
         grown = _grown(node)
-        function = self._scopes.function(node.lineno) if grown is not None else None  # type: ignore[attr-defined]
+        function = None if grown is None else self._scopes.function(grown[0].lineno)
         if grown is None or function is None:
             return
         products = [

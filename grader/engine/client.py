@@ -287,10 +287,8 @@ class Client:
             self.seed()
             weights = next((one.parameters() for one in self._made if one is callee), weights)
         self.given = max(self.given, len(tensors((args, tuple(kwargs.values())))))
-        if self.reweighted:
-            self._call_with_others(callee, args, kwargs, method)
-        if self.trained_before:
-            self._call_in_train_mode(callee, args, kwargs, method)
+        if self.reweighted or self.trained_before:
+            self._call_otherwise(callee, args, kwargs, method)
         earlier = self._call_before(callee, args, kwargs, method) if self.calls_before else None
         outcome = callee.call(
             self.cast(args, made),
@@ -379,26 +377,18 @@ class Client:
         callee.release(outcome)
         return outcome
 
-    def _call_with_others(
+    def _call_otherwise(
         self, callee: Callee, args: Sequence[Any], kwargs: Mapping[str, Any], method: str
     ) -> None:
-        """A call with other weights, in eval mode, and then what training does: train mode, the weights, eval mode."""
+        """A call in train mode, or in eval mode with other weights; then train mode, the weights, and eval mode."""
         for one in (module for module in self._made if module is callee):
-            weights = {name: info.value for name, info in one.parameters().items()}
+            weights = {name: info.value for name, info in one.parameters().items()} if self.reweighted else {}
             one.load({name: value + 0.5 for name, value in weights.items()})
+            one.train(self.trained_before)
             made: dict[int, Tensor] = {}
             one.release(one.call(self.cast(args, made), self.cast(kwargs, made), method=method))
             one.train(True)
             one.load(weights)
-            one.train(False)
-
-    def _call_in_train_mode(
-        self, callee: Callee, args: Sequence[Any], kwargs: Mapping[str, Any], method: str
-    ) -> None:
-        for one in (module for module in self._made if module is callee):
-            made: dict[int, Tensor] = {}
-            one.train(True)
-            one.release(one.call(self.cast(args, made), self.cast(kwargs, made), method=method))
             one.train(False)
 
     def first_gradients(self, instance: Instance, *args: Any) -> dict[str, Tensor | str]:
