@@ -168,7 +168,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("4 steps of [3, 1, 4], one head", "steps", _plain(seed + 19, (3, 4, 4), 1)),
         _one("3 steps of [3, 1, 12], 3 heads", "steps", _plain(seed + 5, (3, 3, 12), 3)),
         _one("12 steps of [2, 1, 8], 4 heads", "steps", _plain(seed + 7, (2, 12, 8), 4)),
-        _one("a long sequence", "steps", _plain(seed + 15, (1, Draws(seed).length(), 4), 2), "a long sequence"),
+        _one("a long sequence", "steps", _plain(seed + 15, (1, Draws(seed).length(very=True), 4), 2), "a long sequence"),
         _one("many sentences", "steps", _plain(seed + 16, (Draws(seed).length(), 3, 4), 2), "many sentences"),
         under_no_grad(_one("5 steps of [2, 1, 8]", "steps", _plain(seed + 24, (2, 5, 8), 2))),
         _one("steps of zeros", "steps", _plain(seed + 20, (2, 5, 8), 2, zeros=True), "vectors of zeros"),

@@ -159,7 +159,8 @@ def _edges(seed: int) -> list[Scenario]:
     def offset(client: Client) -> Answer:
         draws = Draws(seed + 21)
         instance = ready(client, draws, 8)
-        return client.call(instance, draws.normal(4, 6, 8) + 1e4)
+        level = 1e4 * (torch.arange(24).view(4, 6, 1) % 3 - 1)  # [4, 6, 1]
+        return client.call(instance, draws.normal(4, 6, 8) + level)
 
     def finite(shift: float, even: bool) -> Ask:
         def ask(client: Client) -> Answer:
@@ -175,7 +176,7 @@ def _edges(seed: int) -> list[Scenario]:
     bfloat = frozenset({"bfloat16 inputs"})
     return [
         Scenario("a row of equal numbers", NAME, "edges", _plain(seed + 20, (2, 3, 8), constant=True)),
-        Scenario("numbers near 10000", NAME, "edges", offset, slack=500.0),
+        Scenario("rows near 0, 10000 and -10000", NAME, "edges", offset, slack=500.0),
         Scenario(
             "equal numbers in bfloat16", NAME, "edges", finite(0.0, True), torch.bfloat16, traits=bfloat
         ),

@@ -207,7 +207,7 @@ def _steps(seed: int) -> list[Scenario]:
         ("a batch of one", "step", ("a batch of one",)): _step(seed + 1, 1, 3),
         ("a target of two ids", "step", ()): _step(seed + 2, 3, 1),
         ("accepts keyword arguments", "step", ("keyword arguments",)): _step(seed + 3, keywords=True),
-        ("a long sequence", "step", ("a long sequence",)): _step(seed + 7, 2, Draws(seed).length()),
+        ("a long sequence", "step", ("a long sequence",)): _step(seed + 7, 2, Draws(seed).length(very=True)),
         ("many sentences", "step", ("many sentences",)): _step(seed + 8, Draws(seed).length(), 3),
         ("large gradients", "step", ("large numbers",)): _step(seed + 9, spread=100.0),
         ("a part of the model in eval mode", "step", ()): _step(seed + 12, resting=True),
