@@ -86,8 +86,18 @@ class Changes:
         nodes = list(nodes_of(self._trees[0]))
         tests = [node.test for node in nodes if isinstance(node, (ast.If, ast.IfExp, ast.Assert))]
         tests += [one for node in nodes if isinstance(node, ast.comprehension) for one in node.ifs]
-        several = [one for one in tests if isinstance(one, ast.BoolOp)]
-        return {id(one) for one in (*tests, *(part for one in several for part in one.values))}
+        return _with_parts(tests)
+
+    @cached_property
+    def deciding(self) -> set[int]:
+        """Conditions, also of a `while`, and what the functions return of which they are made."""
+        nodes = list(nodes_of(self._trees[0]))
+        tests = [node.test for node in nodes if isinstance(node, (ast.If, ast.IfExp, ast.While))]
+        parts = [one for test in tests for one in ast.walk(test) if isinstance(one, ast.expr)]
+        names = {*map(called, parts)} - {""}
+        functions = [one for one in nodes if isinstance(one, ast.FunctionDef) and one.name in names]
+        returned = [one.value for each in functions for one in ast.walk(each) if isinstance(one, ast.Return)]
+        return self.conditions | _with_parts([*tests, *filter(None, returned)])
 
     @cached_property
     def _defaults(self) -> dict[int, list[ast.expr]]:
@@ -148,6 +158,7 @@ class Changes:
             yield from by_one(node) if called(node.func) in SIZES else ()
         elif isinstance(node, ast.Subscript):
             yield from indexed(node)
+            yield from (node.value,) if isinstance(node.ctx, ast.Load) else ()
             yield from (
                 by_one(node) if isinstance(node.ctx, ast.Load) and called(node.value) == "shape" else ()
             )
@@ -357,8 +368,6 @@ class Changes:
             for number in self._known:
                 yield ast.BinOp(ast.BinOp(ast.Constant(number), ast.Add(), node.left), node.op, node.right)
         elif isinstance(node, ast.Subscript):
-            if isinstance(node.ctx, ast.Load):
-                yield node.value
             yield from self._with_another_index(node)
         elif isinstance(node, ast.Slice):
             for new in by_one(node.upper) if node.upper is not None else ():
@@ -425,6 +434,12 @@ class Changes:
                 for op in (ast.Add, ast.Mult):
                     yield ast.BinOp(value, op(), ast.Name(name, ast.Load()))
         yield from (method(value, name) for name in WRAPPERS)
+
+
+def _with_parts(tests: Sequence[ast.expr]) -> set[int]:
+    """The ids of conditions and of those that they are made of."""
+    several = [one for one in tests if isinstance(one, ast.BoolOp)]
+    return {id(one) for one in (*tests, *(part for one in several for part in one.values))}
 
 
 def _grown(node: ast.AST) -> tuple[ast.expr, ast.expr, ast.expr] | None:

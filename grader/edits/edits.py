@@ -111,7 +111,7 @@ class Edits:
             line
             for line in rest
             if any(
-                id(n) in self._changes.conditions or isinstance(n, (ast.Break, ast.Continue))
+                id(n) in self._changes.deciding or isinstance(n, (ast.Break, ast.Continue))
                 for n in self._nodes.get(line, ())
             )
         ]

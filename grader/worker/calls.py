@@ -140,7 +140,8 @@ def call(
         for position in grad:  # first, so that a tensor given twice has its leaf
             copies.of(given[position], grad=True)
         positional = [copies.of(value, grad=False) for value in args]
-        named = {name: copies.of(item, grad=False) for name, item in kwargs.items()}
+        # the last one first: what is given by keyword is known by its name, not by its place
+        named = {name: copies.of(item, grad=False) for name, item in [*kwargs.items()][::-1]}
         if refilled:
             copies.fill_otherwise()
             with restored():

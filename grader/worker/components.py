@@ -48,7 +48,7 @@ def construct(
         BaseException: whatever its constructor raises.
     """
     with restored(), device_trace.while_constructing() if device_trace else contextlib.nullcontext():
-        module = get(namespace, name)(*args, **kwargs)
+        module = get(namespace, name)(*args, **dict([*kwargs.items()][::-1]))  # known by names alone
     if not isinstance(module, nn.Module):
         raise TypeError(f"'{name}' must be a subclass of torch.nn.Module; it made a {type(module).__name__}")
     forgive(module)
