@@ -21,6 +21,7 @@ from grader.api import (
     describe_outcome,
     grading_of,
 )
+from grader.exercises.decoding.mistakes import MISTAKES
 from grader.exercises.decoding.mistakes.beam import merged
 from grader.exercises.decoding.reference import REFERENCE, namespace
 from grader.exercises.decoding.suite.balance import balanced
@@ -272,6 +273,12 @@ def _telling(seed: int, search: Search) -> Made:
     return lambda: telling(seed, search)
 
 
+def _telling_of(seed: int, length_penalty: float, mistake: str) -> Made:
+    """One sentence with which this mistake shows: where all sentences end together, another one may hide it."""
+    steps = next(one for one in MISTAKES if one.id == mistake).variants(REFERENCE)[0]
+    return lambda: apart(seed, Search(3, 6, length_penalty, count=1), steps)
+
+
 def _beam(seed: int) -> list[Scenario]:
     plain = _lengths(seed + 2, (2, 6, 4), 9)
     two, wide = _telling(seed + 20, Search(2, 6, 0.0)), _telling(seed + 21, Search(4, 6, 0.0))
@@ -294,7 +301,13 @@ def _beam(seed: int) -> list[Scenario]:
         ("beam=2, two ids that are nearly as likely at every step", "search"): _ask(
             BEAM, lambda: close(seed + 32, Search(2, 6, 0.0, count=1)), 2, 6, 0.0
         ),
+        ("one sentence, beam=3, length_penalty=0", "search"): _ask(
+            BEAM, _telling_of(seed + 34, 0.0, "stops-at-first-finished"), 3, 6, 0.0
+        ),
         ("beam=3", "penalty"): _ask(BEAM, usual, 3, 6),
+        ("one sentence, beam=3, length_penalty=2", "penalty"): _ask(
+            BEAM, _telling_of(seed + 35, 2.0, "stops-when-best-finished"), 3, 6, 2.0
+        ),
         ("beam=4, length_penalty=2", "penalty"): _ask(BEAM, strong, 4, 7, 2.0),
         ("beam=4, length_penalty=2 by keyword", "penalty"): _ask(BEAM, strong, 4, 7, 2.0, called="keywords"),
         ("beam=2, length_penalty=2", "penalty"): _ask(BEAM, even, 2, 7, 2.0),
