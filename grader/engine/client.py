@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import zlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -63,6 +64,7 @@ class Client:
         reweighted: before each call, make one with other weights, see `after_other_weights`.
         trained_before: before each call, make one in train mode, see `after_training`.
         refilled: call with the same tensors before, with other numbers in them, see `after_other_numbers`.
+        coarse_before: before each call, make one in bfloat16, see `after_another_dtype`.
         only_made: end at the first call, see `made_only`.
         given: most tensors that one call was given.
         beside: arguments of another object of each class, made after the one that is asked, see `beside_another`.
@@ -96,7 +98,7 @@ class Client:
         self.calls_before = self.told_apart = False
         self.only_fit = self.fixed_inputs = self.only_made = False
         self.records, self.reweighted = True, False
-        self.trained_before = self.refilled = False
+        self.trained_before = self.refilled = self.coarse_before = False
         self.given = 0
         self.without_floats = False
         self.given_floats = 0
@@ -289,6 +291,8 @@ class Client:
         self.given = max(self.given, len(tensors((args, tuple(kwargs.values())))))
         if self.reweighted or self.trained_before:
             self._call_otherwise(callee, args, kwargs, method)
+        if self.coarse_before:
+            self._call_in_bfloat16(callee, args, kwargs, method)
         earlier = self._call_before(callee, args, kwargs, method) if self.calls_before else None
         outcome = callee.call(
             self.cast(args, made),
@@ -370,12 +374,21 @@ class Client:
     ) -> Outcome:
         made: dict[int, Tensor] = {}
         turned: dict[int, Tensor] = {}
-        given = [_turned(self.cast(one, made), turned) for one in args]
-        outcome = callee.call(
-            given, {k: _turned(self.cast(v, made), turned) for k, v in kwargs.items()}, method=method
-        )
+        given = _each(self.cast(args, made), _turned, turned)
+        outcome = callee.call(given, _each(self.cast(kwargs, made), _turned, turned), method=method)
         callee.release(outcome)
         return outcome
+
+    def _call_in_bfloat16(
+        self, callee: Callee, args: Sequence[Any], kwargs: Mapping[str, Any], method: str
+    ) -> None:
+        """A call with the same numbers in bfloat16. That it may not fit the weights says nothing."""
+        made: dict[int, Tensor] = {}
+        coarse: dict[int, Tensor] = {}
+        given = _each(self.cast(args, made), _in_bfloat16, coarse)
+        by_name = _each(self.cast(kwargs, made), _in_bfloat16, coarse)
+        with contextlib.suppress(SubmissionError):
+            callee.release(callee.call(given, by_name, method=method))
 
     def _call_otherwise(
         self, callee: Callee, args: Sequence[Any], kwargs: Mapping[str, Any], method: str
@@ -409,16 +422,26 @@ class Client:
         self._made.clear()
 
 
-def _turned(value: Any, done: dict[int, Tensor]) -> Any:
-    """Other numbers in the same shapes: those of a tensor in the opposite order; what is given twice stays one."""
+def _each(value: Any, change: Callable[[Tensor], Tensor], done: dict[int, Tensor]) -> Any:
+    """A tree with other tensors; what is given twice stays one."""
     if isinstance(value, Tensor):
-        other = value.flip(tuple(range(value.dim())))
-        return done.setdefault(id(value), other + 0.5 if other.is_floating_point() else other)
+        if id(value) not in done:
+            done[id(value)] = change(value)
+        return done[id(value)]
     if isinstance(value, dict):
-        return {key: _turned(item, done) for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return type(value)(_turned(item, done) for item in value)
-    return value
+        return {key: _each(item, change, done) for key, item in value.items()}
+    items = isinstance(value, (tuple, list))
+    return type(value)(_each(item, change, done) for item in value) if items else value
+
+
+def _turned(value: Tensor) -> Tensor:
+    """Other numbers in the same shape: those of a tensor in the opposite order."""
+    other = value.flip(tuple(range(value.dim())))
+    return other + 0.5 if other.is_floating_point() else other
+
+
+def _in_bfloat16(value: Tensor) -> Tensor:
+    return value.to(torch.bfloat16) if value.is_floating_point() else value
 
 
 def describe_outcome(

@@ -12,7 +12,7 @@ from grader.core.failures import Named
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.naming import Findings
-from grader.engine.scenario import AFTER, BESIDE, NO_GRAD, REFILLED, REWEIGHTED, TRAINED
+from grader.engine.scenario import AFTER, BESIDE, COARSE, NO_GRAD, REFILLED, REWEIGHTED, TRAINED
 
 ROUNDED = 1e-2  # of the largest number: bfloat16 has 8 bits
 LOPSIDED = 0.25  # of the mean size of differences: rounding goes up and down
@@ -70,6 +70,11 @@ TRAITS: dict[str, tuple[str, ...]] = {
         "kept-by-tensor",
         "The result is that of an earlier call with the same tensors, in which other numbers have been written since.",
         "What does your code keep from one call to the next, and how does it look that up?",
+    ),
+    COARSE: (
+        "kept-in-another-dtype",
+        "The result has the few digits of an earlier call in bfloat16: what was computed there is kept.",
+        "What does your code keep from one call to the next, and does the dtype go into how it looks that up?",
     ),
     AFTER: (
         "kept-by-shape", "The result is that of an earlier call, with other numbers in the same shapes.",

@@ -29,6 +29,7 @@ GRADIENTS = "gradients"
 REWEIGHTED = "weights that have changed"
 REFILLED = "tensors that have changed since an earlier call"
 TRAINED = "an earlier call in train mode"
+COARSE = "an earlier call in another dtype"
 NO_GRAD = "torch.no_grad()"
 FIXED = "inputs that need no gradient"
 LAYER_SLACK = {torch.bfloat16: 2.0}
@@ -159,6 +160,12 @@ def after_other_numbers(scenario: Scenario) -> Scenario:
     """The same after a call with the same tensors, into which other numbers were written since, as into buffers."""
     words = "after a call with other numbers in the same tensors"
     return _prepared(scenario, words, scenario.traits | {REFILLED}, refilled=True)
+
+
+def after_another_dtype(scenario: Scenario) -> Scenario:
+    """The same after a call with its inputs in bfloat16: nothing of so few digits may be kept."""
+    words = "after a call in bfloat16"
+    return _prepared(scenario, words, scenario.traits | {COARSE}, coarse_before=True)
 
 
 def under_no_grad(scenario: Scenario) -> Scenario:

@@ -86,3 +86,40 @@ def test_an_input_of_length_one_is_no_next_step() -> None:
     failed = [one for one in results if one.status == "failed"]
     assert failed
     assert all("after another call" in one.message for one in failed)
+
+
+ROUNDED = """
+
+import torch
+
+def _as_digits_of_the_first(function):
+    kept = {}
+
+    def again(*args, **kwargs):
+        given = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)]
+        first = kept.setdefault(tuple(x.shape for x in given), given[0].dtype)
+        result = function(*args, **kwargs)
+        return result if first == given[0].dtype else ROUND
+
+    return again
+
+NAME = _as_digits_of_the_first(NAME)
+"""
+IN_ITS_DTYPE = "result.to(first).to(result.dtype)"
+OF_A_PAIR = "(result[0].to(first).to(result[0].dtype), result[1])"
+
+
+@pytest.mark.parametrize(
+    ("exercise", "name", "rounding"),
+    [
+        ("attention", "scaled_dot_product_attention", OF_A_PAIR),
+        ("positions", "SinusoidalPositions.forward", IN_ITS_DTYPE),
+        ("loss", "sequence_loss", IN_ITS_DTYPE),
+    ],
+)
+def test_what_is_kept_in_the_dtype_of_the_first_call_is_seen(exercise: str, name: str, rounding: str) -> None:
+    text = solution_file(exercise).read_text(encoding="utf-8")
+    changed = text + ROUNDED.replace("NAME", name).replace("ROUND", rounding)
+    results = graded(exercise, LocalSubmission.from_source(changed), pairs=False)
+    said = [named.id for one in results for named in one.mistakes if one.status == "failed"]
+    assert "kept-in-another-dtype" in said

@@ -18,6 +18,7 @@ from grader.api import (
     Subject,
     Submission,
     additive,
+    after_another_dtype,
     after_other_numbers,
     after_other_weights,
     after_training,
@@ -198,7 +199,11 @@ def _in_dtypes(make: Callable[[], Question], draws: Draws) -> list[Scenario]:
 
 def _state(draws: Draws) -> list[Scenario]:
     masked = Question(draws.inputs((2, 3), 3, 5, WIDTH), draws.mask(2, 1, 3, 5))
-    return _in_turn(Question(draws.inputs((2, 3), 3, 5, WIDTH)), masked)
+    own_size = Question(draws.inputs((2, 3), 4, 7, WIDTH), draws.mask(2, 1, 4, 7))
+    return [
+        *_in_turn(Question(draws.inputs((2, 3), 3, 5, WIDTH)), masked),
+        after_another_dtype(_one("a mask, 4 queries and 7 keys", "state", own_size)),
+    ]
 
 
 def _in_turn(asked: Question, earlier: Question) -> list[Scenario]:

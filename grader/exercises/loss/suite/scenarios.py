@@ -16,6 +16,7 @@ from grader.api import (
     Scenario,
     Subject,
     Submission,
+    after_another_dtype,
     grading_of,
     under_no_grad,
 )
@@ -29,6 +30,7 @@ PADDED = [[4, 3, 6, 8, 2], [5, 2, 0, 0, 0], [7, 1, 2, 0, 0]]
 ANYWHERE = [[0, 4, 0, 6], [5, 0, 3, 2], [0, 0, 0, 0], [3, 8, 1, 0], [1, 6, 2, 7]]
 THREES = [[4, 0, 2, 6, 3], [0, 3, 3, 3, 3], [7, 1, 2, 3, 3]]  # PAD is 3, and 0 an ordinary id
 ONE_MORE = (1261, 1281)  # than a multiple of most sizes in which a vocabulary is cut up, of 256 the second
+TWO_ROWS = [[4, 3, 6, 8, 1, 7, 2], [5, 2, 0, 0, 0, 0, 0]]
 SQUARE = [[4, 3, 2], [6, 2, 0], [5, 0, 0]]
 
 
@@ -224,6 +226,9 @@ def _forms(seed: int) -> list[Scenario]:
             )
             for dtype in (torch.float64, torch.bfloat16)
             for smoothing in (0.0, 0.5)
+        ),
+        after_another_dtype(
+            Scenario("smoothing=0.5", LOSS, "dtypes", _loss(seed + 83, TWO_ROWS, smoothing=0.5))
         ),
     ]
 

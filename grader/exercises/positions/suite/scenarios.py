@@ -16,6 +16,7 @@ from grader.api import (
     Scenario,
     Subject,
     Submission,
+    after_another_dtype,
     alike,
     beside_another,
     describe_outcome,
@@ -111,6 +112,9 @@ def _rest(name: str, seed: int) -> list[Scenario]:
         Scenario("a short x after a long one", name, "train", _one_after_another(name, seed, (8, 3))),
         Scenario("a long x after a short one", name, "train", _one_after_another(name, seed, (3, 8))),
         under_no_grad(Scenario("x of [2, 5, 8]", name, "train", _plain(name, (2, 5, 8), 9, seed + 31))),
+        after_another_dtype(  # of a size of its own: something may be kept for all objects
+            Scenario("x of [2, 9, 10]", name, "train", _plain(name, (2, 9, 10), 13, seed + 32))
+        ),
         beside_another(Scenario("x of [2, 5, 8]", name, "train", _plain(name, (2, 5, 8), 9, seed + 30)), 6),
     ]
     for dtype in (torch.float64, torch.bfloat16):
