@@ -215,6 +215,9 @@ def _forms(seed: int) -> list[Scenario]:
         Scenario(
             "logits and target not contiguous, smoothing=0.1", LOSS, "memory", scattered(0.1, turned=True)
         ),
+        after_another_dtype(
+            Scenario("smoothing=0.5", LOSS, "dtypes", _loss(seed + 83, TWO_ROWS, smoothing=0.5))
+        ),
         *(
             Scenario(
                 f"{str(dtype)[6:]} inputs{', smoothing=0.5' if smoothing else ''}",
@@ -226,9 +229,6 @@ def _forms(seed: int) -> list[Scenario]:
             )
             for dtype in (torch.float64, torch.bfloat16)
             for smoothing in (0.0, 0.5)
-        ),
-        after_another_dtype(
-            Scenario("smoothing=0.5", LOSS, "dtypes", _loss(seed + 83, TWO_ROWS, smoothing=0.5))
         ),
     ]
 
