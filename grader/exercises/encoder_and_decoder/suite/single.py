@@ -224,7 +224,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
     def title(text: str) -> str:
         return f'norm="{norm}", {text}'
 
-    long = Size(1, Draws(seed).length(very=True), 6, Draws(seed + 1).length(very=True))
+    long = Size(1, Draws(seed).length(), 6, Draws(seed + 1).length())
     trained = Way(norm, training=True)  # who saves memory in the backward pass does so in train mode
     dropping = Way(norm, 0.5, training=True)
     calm = _steady(kind, seed + 23, trained)

@@ -134,7 +134,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
     def title(text: str) -> str:
         return f'norm="{norm}", {text}'
 
-    long = Size(2, Draws(seed).length(very=True), 6, Draws(seed + 1).length(very=True))
+    long = Size(2, Draws(seed).length(), 6, Draws(seed + 1).length())
     odd, lone, padding = Size(3, 4, 7, 6), Size(1, 1, 6, 1), masks.every(kind, masks.padding)
     trained = Way(norm, training=True)  # who saves memory in the backward pass does so in train mode
     train = _steady(kind, seed + 23, trained)

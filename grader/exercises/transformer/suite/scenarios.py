@@ -300,7 +300,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     trained = Put(seed + 23, training=True)
     single = Put(seed + 3, wide, batch=1, lengths=(1, 1), padded="none")
     lone = ("a batch of one", "a length of one")
-    lengths = (Draws(seed).length(very=True), Draws(seed + 1).length(very=True))
+    lengths = (Draws(seed).length(), Draws(seed + 1).length(very=True))  # masks of the second are built
     long, many = Put(seed + 16, plain, 2, lengths), Put(seed + 17, plain, lengths[0], (3, 3))
     words, loud = Put(seed + 18, Size(6, 530, 600)), Put(seed + 19, loud=100.0)
     alone = Put(seed + 20, batch=1)
