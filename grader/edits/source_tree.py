@@ -443,6 +443,26 @@ class Source(Branches):
         """Lines where nothing is done, or decided, with the code. Args: ran: lines of functions that count."""
         return idle(self._tree, ran)
 
+    def unread_argument(self, component: str, ran: Collection[int]) -> tuple[str, int, int] | None:
+        """An argument of a function of the file, or of a method of a class, that nothing in it reads; the line where
+        that begins, and that of its first statement. Only of those that ran."""
+        named = [one for one in self._tree.body if getattr(one, "name", "") == component]
+        methods = [
+            each for one in named for each in getattr(one, "body", ()) if isinstance(one, ast.ClassDef)
+        ]
+        for function in (*named, *methods):
+            if not isinstance(function, ast.FunctionDef) or not {one.lineno for one in function.body} & {
+                *ran
+            }:
+                continue
+            names = {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
+            given = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+            lost = [one.arg for one in given if one.arg not in {*names, "self"}]
+            first = next((one.lineno for one in function.body if not _is_text(one)), function.lineno)
+            if lost and function.name != "__init__":
+                return lost[0], function.lineno, first
+        return None
+
     def unread(self, ran: Collection[int]) -> tuple[str, int, int | None] | None:
         """A local of a function that ran, which nothing reads; its line, and that of the next statement.
 
@@ -498,3 +518,7 @@ class Source(Branches):
 
 def _is_stored(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and is_store(node)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -65,6 +65,16 @@ def unread(source: Source, ran: Collection[int]) -> Where | None:
     return Where(Place(line, line), "omitted", after, value=said, expected=right)
 
 
+def unread_argument(source: Source, component: str, ran: Collection[int]) -> Where | None:
+    """The line of a function that never reads one of its arguments."""
+    found = source.unread_argument(component, ran)
+    if found is None:
+        return None
+    name, line, first = found
+    said, right = f"nothing reads the argument `{name}`", f"a step that reads `{name}`"
+    return Where(Place(line, line), "omitted", first, value=said, expected=right)
+
+
 def kept(source: Source, ran: Collection[int], *, of_objects: bool, of_file: bool) -> Where | None:
     """Lines where something is kept from one call to the next. Args: of_objects, of_file: where it may be."""
     found = [one for one in source.state(ran) if (of_objects if one[1].startswith("self.") else of_file)]

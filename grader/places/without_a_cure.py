@@ -19,6 +19,7 @@ from grader.places.by_source import (
     only_wrong,
     overwritten,
     unread,
+    unread_argument,
     unregistered,
     unused,
 )
@@ -168,7 +169,8 @@ class WithoutCure:
             loop = None if lost else self._records.right_once(wrong)
             lost = lost if loop is None else later_rounds(self._source, loop)
             lost = lost or (best if best is not None and best.alone else self._kept(wrong, ran))
-            return lost or self._of_error(wrong) or self._records.by_argument(wrong)
+            lost = lost or self._of_error(wrong) or self._records.by_argument(wrong)
+            return lost or unread_argument(self._source, wrong[0].scenario.component, ran)
         if best.evidence == "copied":
             return unread(self._source, ran) or best
         loose = best.why == "error" and not sure

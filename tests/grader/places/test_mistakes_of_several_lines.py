@@ -8,6 +8,7 @@ from grader.edits.source_tree import Source
 from grader.places.by_source import kept
 from tests import solution_file
 from tests.grader.places.placed import OWN_STYLE, line_of, place
+from tests.grader.right import right_files
 
 WRITTEN_AFTER = """import torch
 
@@ -526,3 +527,15 @@ def test_state_of_an_object_that_is_called_once_is_not_blamed() -> None:
     found = kept(Source(text), [line], of_objects=True, of_file=False)
     assert found is not None
     assert found.place.line == line
+
+
+@pytest.mark.slow
+def test_an_argument_that_nothing_reads_is_shown_where_no_change_helps() -> None:
+    text = right_files("kv_cache")["all_inputs_again_and_a_warning"]
+    read = "seen = x if cache is None else torch.cat([cache, x], dim=1)"
+    assert text.count(read) == 1
+    wrong = text.replace(read, "seen = x")
+    found = place("kv_cache", wrong)
+    assert found is not None
+    assert found.lines == (line_of(wrong, "def forward(self, x, cache):"), line_of(wrong, "seen = x"))
+    assert found.value == "nothing reads the argument `cache`"
