@@ -22,6 +22,7 @@ from grader.edits.edit_kinds import (
     of_two,
     rarer_of_call,
     reordered,
+    turned_round,
     unwrapped,
 )
 from grader.edits.file_text import FileText
@@ -226,6 +227,8 @@ class Changes:
             yield from (ast.Assign(node.targets, one) for one in transposed(node.value))
         elif isinstance(node, ast.Return) and node.value is not None:
             yield from map(ast.Return, transposed(node.value))
+            if isinstance(node.value, ast.Name):
+                yield ast.Return(turned_round(node.value))
         elif isinstance(node, (ast.Break, ast.Continue)):
             yield from (ast.Continue() if isinstance(node, ast.Break) else ast.Break(), ast.Pass())
         elif isinstance(node, ast.Expr):

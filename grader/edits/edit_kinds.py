@@ -71,6 +71,8 @@ FUNCTIONS = (
     ("dropout",),
     ("LayerNorm",),
 )
+ENDS = {"append": "appendleft", "extend": "extendleft", "pop": "popleft"}
+ENDS |= {other: one for one, other in ENDS.items()}
 LESS_USED = {  # functions that right code has less often than one of these
     "relu": "celu elu hardshrink hardsigmoid hardswish hardtanh leaky_relu mish relu6 selu softplus softsign",
     "ReLU": "CELU ELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU Mish ReLU6 SELU Softplus Softsign",
@@ -342,6 +344,21 @@ def of_call(node: ast.Call) -> Iterator[ast.AST]:
         for axis in (1, 0):
             turned = method(of, "transpose", constant(axis), constant(axis + 1))
             yield method(turned, name.replace("view", "reshape"), *args)
+
+
+def turned_round(node: ast.expr) -> ast.expr:
+    """A list, the last item first."""
+    return ast.Subscript(node, ast.Slice(None, None, ast.UnaryOp(ast.USub(), ast.Constant(1))), ast.Load())
+
+
+def other_end(node: ast.AST) -> Iterator[ast.AST]:
+    """The other end of a queue; a list that was made, the last item first."""
+    if isinstance(node, ast.Call):
+        name = called(node.func)
+        if isinstance(node.func, ast.Attribute) and name in ENDS:
+            yield ast.Call(function_named(node.func, ENDS[name]), node.args, node.keywords)
+        if name in ("list", "tuple") and len(node.args) == 1:
+            yield turned_round(node)
 
 
 def entropies(node: ast.Call) -> Iterator[ast.expr]:

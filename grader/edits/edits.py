@@ -15,7 +15,7 @@ from grader.edits.alike import Alike
 from grader.edits.axes import along_last, for_each_row, laid_out, one_axis
 from grader.edits.blocks import Blocks
 from grader.edits.changes import LIMIT, MOST_NAMES, Changed, Changes, with_more_room
-from grader.edits.edit_kinds import exchanged, of_arguments, regrouped
+from grader.edits.edit_kinds import exchanged, of_arguments, other_end, regrouped
 from grader.edits.file_text import FileText
 from grader.edits.kept_things import (
     in_all_groups,
@@ -268,6 +268,7 @@ class Edits:
             self._of_all,
             self._carried_on,
             self._first_alone,
+            other_end,
         )
 
     def _in_turn(self, stages: Sequence[Stage]) -> Iterator[tuple[int, str]]:
