@@ -46,6 +46,7 @@ MUCH, ENOUGH = 16, 2**10  # ... with so many times as much, or this, in its plac
 LARGE = 1e4  # a number that may stand for infinity
 INFINITY = ast.parse("float('inf')", mode="eval").body
 MOST_NAMES = 12
+FEW = 6  # attributes of a class
 MOST_WRAPPED = 8  # functions that an expression may have to go through
 
 Changed = ast.AST | str | tuple[int, str]  # a text is the whole file, a number the line that was changed
@@ -273,9 +274,7 @@ class Changes:
             for name in self._scopes.names(node.lineno)[:MOST_NAMES]:
                 yield ast.Slice(None, ast.Name(name, ast.Load()))
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-            for name in self._scopes.attributes(node.lineno)[:MOST_NAMES]:
-                if name != node.attr and isinstance(node.ctx, ast.Load):
-                    yield ast.Attribute(node.value, name, ast.Load())
+            yield from self._other_attributes(node)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             fields = self._scopes.fields.get(ast.unparse(node.value), [])
             if node.attr in fields:  # no method
@@ -286,6 +285,17 @@ class Changes:
             found = [n.value for n in nodes_of(self._trees[0]) if isinstance(n, ast.Constant)]
             others = {one for one in found if isinstance(one, str) and len(one) < 8 and one != node.value}
             yield from map(ast.Constant, sorted(others)[:4])
+
+    def _other_attributes(self, node: ast.Attribute) -> Iterator[ast.AST]:
+        for name in self._scopes.attributes(node.lineno)[:MOST_NAMES]:
+            if name != node.attr and isinstance(node.ctx, ast.Load):
+                yield ast.Attribute(node.value, name, ast.Load())
+
+    def of_few_attributes(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Another attribute of the same class, where it has few."""
+        own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+        if isinstance(node, ast.Attribute) and own and len(self._scopes.attributes(node.lineno)) <= FEW:
+            yield from self._other_attributes(node)
 
     def numbers_as_names(self, node: ast.AST) -> Iterator[ast.AST]:
         """A number as an argument of the same function, or as an attribute of the same class."""

@@ -167,6 +167,7 @@ class Edits:
             (first, (self._given_twice,)),
             (first[:NEAR], changed),
             (conditions[:NEAR], changed),
+            ([*second, *rest], (self._changes.of_few_attributes,)),
             (statements, (self._moves.begun,)),
             (statements, (self._moves.repeated_names, self._moves.displaced, without_room)),
             (first, changed),
