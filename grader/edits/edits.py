@@ -19,6 +19,7 @@ from grader.edits.edit_kinds import exchanged, of_arguments, other_end, regroupe
 from grader.edits.file_text import FileText
 from grader.edits.kept_things import (
     in_all_groups,
+    in_dtype_of,
     in_full_precision,
     into_a_copy,
     out_of_place,
@@ -236,6 +237,7 @@ class Edits:
             along_last,
             for_each_row,
             in_full_precision,
+            self._in_dtype_of,
             unless_none,
             into_a_copy,
             in_all_groups,
@@ -404,6 +406,9 @@ class Edits:
 
     def _given_twice(self, node: ast.AST) -> Iterator[ast.AST]:
         yield from given_twice(node, self._scopes.given(node.lineno) if isinstance(node, ast.Call) else ())
+
+    def _in_dtype_of(self, node: ast.AST) -> Iterator[ast.AST]:
+        yield from in_dtype_of(node, self._scopes.given(node.lineno) if isinstance(node, ast.Call) else ())
 
     def _parts_of_two(self, node: ast.AST) -> Iterator[ast.AST]:
         yield from parts_of_two(node, self._scopes.given(node.lineno) if isinstance(node, ast.Assign) else ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.edits.syntax import (
     PATHS,
@@ -13,6 +13,9 @@ from grader.edits.syntax import (
     method,
     method_free,
 )
+
+MAKING = {"full", "zeros", "ones", "empty", "eye", "arange", "linspace", "rand", "randn", "tensor"}
+MOST_LIKE = 3  # arguments
 
 
 def in_full_precision(node: ast.AST) -> Iterator[ast.Call]:
@@ -25,6 +28,20 @@ def in_full_precision(node: ast.AST) -> Iterator[ast.Call]:
             for name in ("float32", "float64"):
                 dtype = ast.Attribute(ast.Name("torch", ast.Load()), name, ast.Load())
                 yield ast.Call(node.func, node.args, [*others, ast.keyword("dtype", dtype)])
+
+
+def in_dtype_of(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Call]:
+    """A new tensor of no dtype in that of an argument: `torch.full(shape, p, dtype=x.dtype)`.
+
+    Args:
+        arguments: of the function.
+    """
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    if called(node.func) in MAKING and not any(word.arg in (None, "dtype") for word in node.keywords):
+        for name in [one for one in arguments if one != "self"][:MOST_LIKE]:
+            dtype = ast.Attribute(ast.Name(name, ast.Load()), "dtype", ast.Load())
+            yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword("dtype", dtype)])
 
 
 def unless_none(node: ast.AST) -> Iterator[ast.IfExp]:
