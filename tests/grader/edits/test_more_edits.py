@@ -539,3 +539,40 @@ def test_two_names_beside_each_other_are_copied_at_once() -> None:
         f"    {name} = (__import__('copy').deepcopy({of}))" for name, of in (("old", "ids"), ("was", "ended"))
     ]
     assert any(new.splitlines()[6:8] == wanted for new in changed(PORTED, 7))
+
+
+SEARCHED = """class Search:
+    def __init__(self, ids, best):
+        self.ids, self.best = ids, best
+
+    @property
+    def done(self):
+        return len(self.ids) > 9 or bool(self.ended[:, 0].all())
+
+    def way(self, x, trail):
+        while not self.done:
+            trail.append(self.best)
+        drawn = torch.full(x.shape, 0.5)
+        return list(trail)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        (7, "return len(self.ids) > 9 or bool((self.ended).all())"),
+        (11, "(trail.appendleft(self.best))"),
+        (11, "trail.append((self.ids))"),
+        (12, "drawn = (torch.full(x.shape, 0.5, dtype=x.dtype))"),
+        (13, "return (list(trail)[::-1])"),
+    ],
+)
+def test_ends_indices_attributes_and_dtypes_are_exchanged(line: int, wanted: str) -> None:
+    assert wanted in lines(SEARCHED, line)
+
+
+def test_what_a_condition_of_a_loop_is_made_of_comes_before_other_lines() -> None:
+    tried = [at for at, _ in Edits(SEARCHED).among([], [], [12, 11, 7])]
+    assert tried.index(7) < len(tried) // 2
+    first = {at: [n for n, one in enumerate(tried) if one == at] for at in (7, 12)}
+    assert sum(first[7][:20]) < sum(first[12][:20])
