@@ -128,3 +128,11 @@ def test_a_wrong_name_or_shape_is_not_loaded() -> None:
     assert instance.buffers()["count"].value.item() == 1
     instance.to(torch.float64)
     assert instance.parameters()["weight"].value.dtype == torch.float64
+
+
+def test_what_is_given_by_keyword_comes_in_the_reverse_order() -> None:
+    """So code that takes its place for its name, as `first, second = words.values()`, does not pass by luck."""
+    text = "def f(**words):\n    return list(words.values())\n"
+    one, two = torch.ones(1), torch.zeros(2)
+    found = LocalSubmission.from_source(text).function("f").call([], {"one": one, "two": two}).value
+    assert [x.tolist() for x in found] == [two.tolist(), one.tolist()]
