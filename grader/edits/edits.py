@@ -39,7 +39,7 @@ from grader.edits.never_called import NeverCalled
 from grader.edits.other_names import crosswise, given_twice, parts_of_two, with_another_name
 from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of, parsed
-from grader.edits.ranges import back_in_order, begun_elsewhere, of_all
+from grader.edits.ranges import back_in_order, begun_elsewhere, heap_in_order, heaps_of, of_all
 from grader.edits.scopes import Scopes
 from grader.edits.several import Several
 from grader.edits.slips import Slips, without_room
@@ -272,6 +272,7 @@ class Edits:
             self._carried_on,
             self._first_alone,
             other_end,
+            self._heap_in_order,
         )
 
     def _in_turn(self, stages: Sequence[Stage]) -> Iterator[tuple[int, str]]:
@@ -406,6 +407,13 @@ class Edits:
 
     def _given_twice(self, node: ast.AST) -> Iterator[ast.AST]:
         yield from given_twice(node, self._scopes.given(node.lineno) if isinstance(node, ast.Call) else ())
+
+    def _heap_in_order(self, node: ast.AST) -> Iterator[ast.AST]:
+        yield from heap_in_order(node, self._heaps)
+
+    @cached_property
+    def _heaps(self) -> set[str]:
+        return heaps_of(nodes_of(self._tree))
 
     def _in_dtype_of(self, node: ast.AST) -> Iterator[ast.AST]:
         yield from in_dtype_of(node, self._scopes.given(node.lineno) if isinstance(node, ast.Call) else ())

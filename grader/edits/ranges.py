@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import copy
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from grader.edits.syntax import called, method
+from grader.edits.syntax import called, method, method_free
 
 
 def begun_elsewhere(node: ast.AST) -> Iterator[ast.AST]:
@@ -51,6 +51,26 @@ def back_in_order(node: ast.AST) -> Iterator[ast.stmt]:
 ORDERS = "tensor", "as_tensor", "LongTensor", "argsort"
 BACK = "sorted(range(len({0})), key={0}.__getitem__)"  # the inverse of a permutation
 ROUNDS = (ast.For, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+
+
+def heap_in_order(node: ast.AST, heaps: Collection[str]) -> Iterator[ast.AST]:
+    """The first few of a heap, `heap[:n]`, of which only the very first is the smallest: of the heap sorted.
+
+    Args:
+        heaps: names of heaps.
+    """
+    of = node.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else None
+    if isinstance(node, ast.Subscript) and isinstance(of, ast.Name) and of.id in heaps:
+        yield ast.Subscript(method_free("sorted", of), node.slice, node.ctx)
+
+
+def heaps_of(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names that something is pushed to as to a heap."""
+    calls = (one for one in nodes if isinstance(one, ast.Call) and called(one.func) in HEAPS)
+    return {one.args[0].id for one in calls if one.args and isinstance(one.args[0], ast.Name)}
+
+
+HEAPS = "heappush", "heapify", "heapreplace", "heappushpop"
 
 
 def of_all(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

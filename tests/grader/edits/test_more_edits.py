@@ -576,3 +576,8 @@ def test_what_a_condition_of_a_loop_is_made_of_comes_before_other_lines() -> Non
     assert tried.index(7) < len(tried) // 2
     first = {at: [n for n, one in enumerate(tried) if one == at] for at in (7, 12)}
     assert sum(first[7][:20]) < sum(first[12][:20])
+
+
+def test_the_first_few_of_a_heap_are_those_of_the_heap_sorted() -> None:
+    text = "def f(rows, n):\n    heap = []\n    heapq.heappush(heap, rows[0])\n    return heap[:n]\n"
+    assert "return (sorted(heap)[:n])" in lines(text, 4)
