@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.edits.file_text import FileText
 from grader.edits.parsed import nodes_of
-from grader.edits.syntax import called
+from grader.edits.syntax import called, is_text
 
 MOST_TOGETHER = 3  # statements that are left out at once
 MOST_STEPS = 6  # of one branch that the other one may lack
@@ -130,8 +130,7 @@ class Blocks:
 
 def _has_to_stay(node: ast.stmt) -> bool:
     """Return whether a statement says what a function gives, goes round, or says nothing at all."""
-    says_nothing = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return says_nothing or isinstance(node, STAYING)
+    return is_text(node) or isinstance(node, STAYING)
 
 
 def _of_all(test: ast.expr) -> Iterator[ast.expr]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from grader.edits.syntax import (
+    FACTORIES,
     PATHS,
     SELF,
     called,
@@ -14,7 +15,6 @@ from grader.edits.syntax import (
     method_free,
 )
 
-MAKING = {"full", "zeros", "ones", "empty", "eye", "arange", "linspace", "rand", "randn", "tensor"}
 MOST_LIKE = 3  # arguments
 
 
@@ -38,7 +38,7 @@ def in_dtype_of(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Call]:
     """
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return
-    if called(node.func) in MAKING and not any(word.arg in (None, "dtype") for word in node.keywords):
+    if called(node.func) in FACTORIES and not any(word.arg in (None, "dtype") for word in node.keywords):
         for name in [one for one in arguments if one != "self"][:MOST_LIKE]:
             dtype = ast.Attribute(ast.Name(name, ast.Load()), "dtype", ast.Load())
             yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword("dtype", dtype)])

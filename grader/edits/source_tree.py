@@ -14,22 +14,9 @@ from grader.edits.edit_kinds import EQUATION
 from grader.edits.idle import idle, overwritten, unread
 from grader.edits.parsed import nodes_of
 from grader.edits.state import changed_in_place, is_store
-from grader.edits.syntax import called, defaults_of
+from grader.edits.syntax import FACTORIES, called, defaults_of, is_text
 
 MOVING = {"to", "cuda", "type_as"}  # methods that give a tensor another device
-FACTORIES = {
-    "arange",
-    "tensor",
-    "zeros",
-    "ones",
-    "full",
-    "empty",
-    "eye",
-    "linspace",
-    "rand",
-    "randn",
-    "randint",
-}
 OF_EQUATIONS = {"einsum", "rearrange", "reduce", "repeat"}
 MOST_STEPS_BACK = 3
 MOST_ORIGINS = 16
@@ -458,7 +445,7 @@ class Source(Branches):
             names = {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
             given = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
             lost = [one.arg for one in given if one.arg not in {*names, "self"}]
-            first = next((one.lineno for one in function.body if not _is_text(one)), function.lineno)
+            first = next((one.lineno for one in function.body if not is_text(one)), function.lineno)
             if lost and function.name != "__init__":
                 return lost[0], function.lineno, first
         return None
@@ -518,7 +505,3 @@ class Source(Branches):
 
 def _is_stored(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and is_store(node)
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -24,6 +24,25 @@ LISTING = (
 PATHS = {"self", "torch", "nn", "F", "math", "np"}
 SELF = ast.Name("self", ast.Load())
 TRAINING = ast.Attribute(SELF, "training", ast.Load())
+FACTORIES = {
+    "arange",
+    "tensor",
+    "zeros",
+    "ones",
+    "full",
+    "empty",
+    "eye",
+    "linspace",
+    "rand",
+    "randn",
+    "randint",
+}
+"""Functions of torch that make a tensor."""
+
+
+def is_text(node: ast.AST) -> bool:
+    """Whether a statement is nothing but a text, as a docstring is, or another constant."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def constant(value: object) -> ast.expr:
