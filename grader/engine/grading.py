@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from grader.core.failures import Failed, Finder, Unexplained
 from grader.core.spots import Spots
 from grader.core.submission import Submission, SubmissionError
 from grader.engine.answers import Answers, Choice
-from grader.engine.conclusions import conclude, extra, first, nothing, unread
+from grader.engine.conclusions import LIMITS, conclude, extra, first, nothing, unread
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
 from grader.engine.matrices import matrices_of
@@ -291,23 +291,43 @@ class Grading(Answers):
             right = sum(same(one, self._key.right(one, got.free), got) for one, got in answers)
             if right >= most:
                 best, most = [*(best if right == most else ()), dict(self._reading)], right
-        found: list[tuple[Findings, list[Account]]] = []
         for reading in best[:OTHER_READINGS]:
-            read = self._read(component, reading)
-            found.append((read, self._account(component, read, deadline)))
-            if found[-1][1]:
-                return found[-1]
-        if len(found) > 1:
-            self._read(component, best[0])
-        self._reading = best[0] if best else settled
-        return found[0] if found else (findings, [])
+            read, accounts = self._looked_at(component, reading, deadline)
+            if accounts:
+                return read, accounts
+        if not best:
+            self._reading = settled
+            return findings, []
+        return self._read(component, best[0]), []
 
-    def _read(self, component: str, reading: Mapping[Choice, int]) -> Findings:
-        """Findings with weights read in another way, which is kept."""
+    def _looked_at(
+        self,
+        component: str,
+        reading: Mapping[Choice, int],
+        deadline: float,
+        *,
+        most: float = math.inf,
+        thorough: bool = True,
+    ) -> tuple[Findings, list[Account]]:
+        """Findings and mistakes with weights read in another way: in all scenarios if there are some without dear ones.
+
+        Args:
+            most: wrong scenarios; with more the reading is no better.
+        """
+        some = self._read(component, reading, without=LIMITS)
+        if len(some.wrong) > most or not self._account(component, some, deadline, thorough=thorough):
+            return some, []
+        every = self._read(component, reading)
+        return every, self._account(component, every, deadline, thorough=thorough)
+
+    def _read(
+        self, component: str, reading: Mapping[Choice, int], without: Set[str] = frozenset()
+    ) -> Findings:
+        """Findings with weights read in another way, which is kept. Args: without: scenarios with these traits."""
         self._reading = dict(reading)
         for scenario in scenarios_of(self.scenarios, component):
             self._got.pop(scenario, None)
-        return self._findings(component)
+        return self._findings(component, without)
 
     def _other_readings(
         self, component: str, findings: Findings, deadline: float
@@ -316,29 +336,29 @@ class Grading(Answers):
         before, looked = dict(self._got), 0
         settled = dict(self._reading)
         choices = [choice for choice in settled if choice[0] == component]
+        most = sum(not findings.scenarios[i].traits & LIMITS for i in findings.wrong)
         for number in range(1, min(max((count for _, count, _ in choices), default=1), 8)):
             if looked == OTHER_READINGS or time.monotonic() > deadline:
                 break
-            other = self._read(
-                component, settled | {choice: (settled[choice] + number) % choice[1] for choice in choices}
-            )
-            if len(other.wrong) > len(findings.wrong):  # no better a reading, and long to look through
-                continue
-            accounts, looked = self._account(component, other, deadline, thorough=False), looked + 1
+            reading = settled | {choice: (settled[choice] + number) % choice[1] for choice in choices}
+            other, accounts = self._looked_at(component, reading, deadline, most=most, thorough=False)
+            looked += len(other.wrong) <= most
             if accounts:
                 return other, accounts
         self._reading = settled
         self._got = before
         return findings, []
 
-    def _findings(self, component: str) -> Findings:
-        """Every scenario's answer; up to the one, if any, that ends the worker.
+    def _findings(self, component: str, without: Set[str] = frozenset()) -> Findings:
+        """Every scenario's answer, but for those with some traits; up to the one, if any, that ends the worker.
 
         Those in which none of the code ran, as a call did not fit, are left out if others are wrong as well: they
         have a cause of their own.
         """
         asked, got = [], []
         for scenario in scenarios_of(self.scenarios, component):
+            if scenario.traits & without:
+                continue
             try:
                 answer = self.got(scenario)
             except SubmissionError as error:

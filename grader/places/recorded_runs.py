@@ -15,6 +15,7 @@ from torch import Tensor
 from grader.core.value_trace import Place, Recordable, ValueTrace
 from grader.edits.source_tree import Source
 from grader.engine.answers import Answers
+from grader.engine.conclusions import LIMITS
 from grader.engine.contrast import differing, only_dtypes, same
 from grader.engine.scenario import Free, Observation, Scenario, made_only, scenarios_of
 from grader.engine.subject import AnswerKey, Subject
@@ -143,9 +144,9 @@ class Records:
             self.needed = needed & (self.needed or needed)
 
     def suspected(self, wrong: Sequence[Wrong]) -> list[int]:
-        """The most likely lines, by one wrong result."""
+        """The most likely lines, by one wrong result, of a short run if there is one."""
         self.forget()
-        found = self.one(wrong[0])
+        found = self.one(min(wrong, key=lambda one: bool(one.scenario.traits & LIMITS)))
         return [] if found is None else [*found.lines, *found.called_from, *self.behind]
 
     def only_when_wrong(self, wrong: Sequence[Wrong]) -> list[int]:
