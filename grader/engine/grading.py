@@ -18,14 +18,14 @@ from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
 from grader.engine.matrices import matrices_of
 from grader.engine.mistakes import Mistake
-from grader.engine.naming import BY_CHANCE, LOOSE, Account, Findings, Namer
+from grader.engine.naming import BY_CHANCE, LEAST_PAIRS_S, LOOSE, PAIRS_S, Account, Findings, Namer
 from grader.engine.scenario import Observation, Scenario, scenarios_of
 from grader.engine.settings import changed_setting
 from grader.engine.subject import Subject
 from grader.engine.work_clock import clock
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
-READING_S = 2.0  # of the clock of work, to find a better one
+READING_S = 1.0  # of the clock of work, to find a better one
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
 
 
@@ -35,6 +35,7 @@ class Grading(Answers):
     def __init__(self, submission: Submission, subject: Subject, seed: int) -> None:
         super().__init__(submission, subject, seed)
         self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
+        self._pairs_s = PAIRS_S  # left for two mistakes at once
 
     def check(
         self,
@@ -247,7 +248,10 @@ class Grading(Answers):
             return []
         if finder is not None and finder.is_one_change(self, component, findings):
             return []
-        return Namer(findings, self._mistakes(component), self._key.known, deadline).several()
+        begun = clock.seconds()
+        found = Namer(findings, self._mistakes(component), self._key.known, deadline).several(self._pairs_s)
+        self._pairs_s = max(self._pairs_s - (clock.seconds() - begun), LEAST_PAIRS_S)
+        return found
 
     def _is_random(self, findings: Findings) -> bool:
         """Whether one of the first wrong scenarios gives something else with another seed of the random generators."""

@@ -31,7 +31,8 @@ BY_CHANCE = frozenset({"train mode", "dropout in train mode"})  # traits of scen
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 1600  # asked for to find two mistakes at once: those that are found took 1,200 at most
 NEAR_S = 1.5  # of the clock of work, for mistakes that each explain a part, where answers are dear, ...
-PAIRS_S = 3.0  # ... and with those for their pairs
+PAIRS_S = 3.0  # ... and with those for their pairs, for all components of a file, ...
+LEAST_PAIRS_S = 0.7  # ... of which each has this much at least
 SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
 
 
@@ -263,11 +264,15 @@ class Namer:
         for words in sorted(set().union(*traits)):
             yield words, {i for i in every if words in traits[i]}
 
-    def several(self) -> list[Account]:
-        """Two mistakes at once, one where numbers are finite, or several in parts; nothing if none was recognised."""
+    def several(self, seconds: float = PAIRS_S) -> list[Account]:
+        """Two mistakes at once, one where numbers are finite, or several in parts; nothing if none was recognised.
+
+        Args:
+            seconds: of the clock of work, for two at once.
+        """
         if all(self.findings.got[i].error is not None for i in self.findings.wrong):
             return []  # two errors are easily alike
-        return self._two_at_once() or self.alone_where_finite() or self._in_parts()
+        return self._two_at_once(seconds) or self.alone_where_finite() or self._in_parts()
 
     def _single(self, order: Sequence[int]) -> list[Account]:
         first = order[:1]
@@ -371,9 +376,9 @@ class Namer:
         )
         return Account(found.mistakes[0].named, frozenset(self.findings.wrong), proof, found.steps)
 
-    def _two_at_once(self) -> list[Account]:
+    def _two_at_once(self, seconds: float) -> list[Account]:
         """Pairs around a mistake that explains a wrong scenario alone, on top of each base; not for ever."""
-        end = clock.seconds() + PAIRS_S
+        end = clock.seconds() + seconds
         near = self._near  # whose answers do not count
         order = self.findings.order()
         for akin, answers in ((True, PAIR_ANSWERS // 3), (False, PAIR_ANSWERS)):

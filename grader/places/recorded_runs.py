@@ -146,7 +146,7 @@ class Records:
     def suspected(self, wrong: Sequence[Wrong]) -> list[int]:
         """The most likely lines, by one wrong result, of a short run if there is one."""
         self.forget()
-        found = self.one(min(wrong, key=lambda one: bool(one.scenario.traits & LIMITS)))
+        found = self.one(min(wrong, key=lambda one: bool(one.scenario.traits & LIMITS)), whole=True)
         return [] if found is None else [*found.lines, *found.called_from, *self.behind]
 
     def only_when_wrong(self, wrong: Sequence[Wrong]) -> list[int]:
