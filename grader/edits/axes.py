@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import combinations
 
 from grader.edits.edit_kinds import ALONG, by_one
 from grader.edits.syntax import (
+    SELF,
     called,
     constant,
     function_named,
@@ -53,6 +54,37 @@ def laid_out(node: ast.AST) -> Iterator[ast.AST]:
         else:
             yield ast.Call(ast.Attribute(viewed, called(outer.func), ast.Load()), outer.args, outer.keywords)
             yield method(viewed, "transpose", constant(1), constant(2))
+
+
+def composed(node: ast.AST, function: ast.AST | None, fields: Collection[str]) -> Iterator[ast.AST]:
+    """An index of what an index has left, as one of the whole: `rows = rows[kept]` for `rows = kept`.
+
+    Args:
+        function: around it.
+        fields: the attributes of the file's objects.
+    """
+    parts = [] if function is None else list(ast.walk(function))
+    indices = {
+        one.id
+        for each in parts
+        if isinstance(each, ast.Subscript)
+        for one in ast.walk(each.slice)
+        if isinstance(one, ast.Name)
+    }
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        name = node.targets[0].id
+        begun = [
+            one for one in parts if isinstance(one, ast.Name) and one.id == name and one.lineno < node.lineno
+        ]
+        if name in indices and begun and not isinstance(node.value, ast.Constant):
+            yield ast.Assign(node.targets, ast.Subscript(ast.Name(name, ast.Load()), node.value, ast.Load()))
+    elif (
+        isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and node.id in indices
+        and node.id in fields
+    ):
+        yield ast.Subscript(ast.Attribute(SELF, node.id, ast.Load()), node, ast.Load())
 
 
 def one_axis(node: ast.AST) -> Iterator[ast.AST]:

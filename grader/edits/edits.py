@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import chain
 
 from grader.edits.alike import Alike
-from grader.edits.axes import along_last, for_each_row, laid_out, one_axis
+from grader.edits.axes import along_last, composed, for_each_row, laid_out, one_axis
 from grader.edits.blocks import Blocks
 from grader.edits.changes import LIMIT, MOST_NAMES, Changed, Changes, with_more_room
 from grader.edits.edit_kinds import exchanged, of_arguments, other_end, regrouped
@@ -36,7 +36,7 @@ from grader.edits.missing_calls import with_calls, with_decorators
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
 from grader.edits.never_called import NeverCalled
-from grader.edits.other_names import crosswise, given_twice, parts_of_two, with_another_name
+from grader.edits.other_names import crosswise, given_twice, numbered, parts_of_two, with_another_name
 from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of, parsed
 from grader.edits.ranges import back_in_order, begun_elsewhere, heap_in_order, heaps_of, of_all
@@ -273,6 +273,9 @@ class Edits:
             self._first_alone,
             other_end,
             self._heap_in_order,
+            self._own_options,
+            self._composed,
+            numbered,
         )
 
     def _in_turn(self, stages: Sequence[Stage]) -> Iterator[tuple[int, str]]:
@@ -414,6 +417,18 @@ class Edits:
     @cached_property
     def _heaps(self) -> set[str]:
         return heaps_of(nodes_of(self._tree))
+
+    def _own_options(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+        if isinstance(node, ast.Call):
+            known = dict.fromkeys((*self._scopes.names(node.lineno), *self._scopes.given(node.lineno)))
+            names = [one for one in known if one != "self"]
+            yield from (
+                (line, self._file.with_one(node, new)) for line, new in self._keywords.own(node, names)
+            )
+
+    def _composed(self, node: ast.AST) -> Iterator[ast.AST]:
+        if isinstance(node, (ast.Assign, ast.Name)):
+            yield from composed(node, self._scopes.function(node.lineno), self._scopes.stored_attributes)
 
     def _in_dtype_of(self, node: ast.AST) -> Iterator[ast.AST]:
         yield from in_dtype_of(node, self._scopes.given(node.lineno) if isinstance(node, ast.Call) else ())

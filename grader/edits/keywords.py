@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 
 from grader.edits.parsed import nodes_of
-from grader.edits.syntax import called, constant, declared
+from grader.edits.syntax import called, constant, declared, defaults_of
 
 ROOTS = ("torch", "math")  # whose functions' signatures are looked at
 MOST_VALUES = 6  # of one argument
+MOST_OWN = 4  # of an argument of the file's own
+CHANGEABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 DIMS = (-1, 0, 1, -2)
 
 
@@ -31,11 +33,11 @@ class Keywords:
         self._classes: dict[int, str] = {}  # by id of a call of `cls` or of `super().__init__`: whose it is
         # of classes that declare fields: all of them, and those that have a default
         self._fields: dict[str, list[str]] = {}
-        self._optional_fields: dict[str, list[str]] = {}
+        self._optional_fields: dict[str, dict[str, ast.expr]] = {}
         for node in (one for one in nodes_of(tree) if isinstance(one, ast.ClassDef)):
             fields = declared(node)
             self._fields[node.name] = [name for name, _ in fields]
-            self._optional_fields[node.name] = [name for name, default in fields if default is not None]
+            self._optional_fields[node.name] = {name: value for name, value in fields if value is not None}
             for one in node.body:
                 if isinstance(one, ast.FunctionDef) and one.name == "__init__":
                     self._own[node.name] = one
@@ -84,21 +86,8 @@ class Keywords:
         """The arguments that a call does not give, and need not, with their defaults."""
         if any(isinstance(one, ast.Starred) for one in node.args):
             return {}
-        fields = self._optional_fields.get(self._name(node), [])
-        if fields and self._name(node) not in self._own:
-            taken = self._arguments(node)[: len(node.args)]
-            return {name: None for name in fields if name not in taken}
-        own = self._own.get(self._name(node))
-        if own is not None:
-            args = own.args
-            plain = [one.arg for one in (*args.posonlyargs, *args.args)]
-            plain = plain[1:] if plain[:1] == ["self"] else plain
-            optional = plain[len(plain) - len(args.defaults) :] if args.defaults else []
-            taken = plain[: len(node.args)]
-            optional += [
-                one.arg for one, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value
-            ]
-            return {name: None for name in optional if name not in taken}
+        if self._name(node) in self._own or self._name(node) in self._fields:
+            return dict.fromkeys(self._own_optional(node))
         function = self._function(node.func)
         try:
             parameters = [] if function is None else list(inspect.signature(function).parameters.values())
@@ -107,6 +96,31 @@ class Keywords:
         plain_ones = [one for one in parameters if one.kind is not inspect.Parameter.KEYWORD_ONLY]
         left = [*plain_ones[len(node.args) :], *(one for one in parameters if one not in plain_ones)]
         return {one.name: one.default for one in left if one.default is not inspect.Parameter.empty}
+
+    def _own_optional(self, node: ast.Call) -> dict[str, ast.expr]:
+        """The arguments that a call of what the file has does not give, and need not, with their defaults."""
+        own = self._own.get(self._name(node))
+        defaults = {} if own is None else defaults_of(own)
+        if own is None:
+            defaults = self._optional_fields.get(self._name(node), {})
+        taken = [*self._arguments(node)[: len(node.args)], *(word.arg for word in node.keywords)]
+        starred = any(isinstance(one, ast.Starred) for one in node.args)
+        return {} if starred else {name: value for name, value in defaults.items() if name not in taken}
+
+    def own(self, node: ast.Call, names: Sequence[str]) -> Iterator[tuple[int, ast.Call]]:
+        """A call of what the file has with an argument that it could do without; with new ones in place of defaults
+        that all calls share, where those are."""
+        left = self._own_optional(node)
+        shared = {name: value for name, value in left.items() if isinstance(value, CHANGEABLE)}
+        if shared:
+            words = [ast.keyword(name, value) for name, value in shared.items()]
+            line = next(iter(shared.values())).lineno
+            yield line, ast.Call(node.func, node.args, [*node.keywords, *words])
+        for name in left:
+            near = sorted(names, key=lambda one: (one != name, one not in name and name not in one))
+            for value in (ast.Name(one, ast.Load()) for one in near[:MOST_OWN]):
+                more = [*node.keywords, ast.keyword(name, value)]
+                yield node.lineno, ast.Call(node.func, node.args, more)
 
     def _function(self, node: ast.expr) -> Callable[..., object] | None:
         """The function, class or method of torch that an expression names: `nn.Embedding.from_pretrained`."""

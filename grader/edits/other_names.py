@@ -48,6 +48,25 @@ def given_twice(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Call]:
                 yield with_names(node, {old: new}, skip=skip)
 
 
+def numbered(node: ast.AST) -> Iterator[ast.AST]:
+    """Names that are made of the rounds of a comprehension, each with the number of its round: others may be equal."""
+    name = node.key if isinstance(node, ast.DictComp) else getattr(node, "elt", None)
+    if not isinstance(name, ast.JoinedStr) or not isinstance(
+        node, (ast.ListComp, ast.DictComp, ast.GeneratorExp)
+    ):
+        return
+    first, *rest = node.generators
+    number = ast.Name("number_of_round", ast.Load())
+    counted = ast.Call(ast.Name("enumerate", ast.Load()), [first.iter], [])
+    target = ast.Tuple([ast.Name(number.id, ast.Store()), first.target], ast.Store())
+    rounds = [ast.comprehension(target, counted, first.ifs, first.is_async), *rest]
+    own = ast.JoinedStr([*name.values, ast.Constant("_"), ast.FormattedValue(number, -1)])
+    if isinstance(node, ast.DictComp):
+        yield ast.DictComp(own, node.value, rounds)
+    else:
+        yield type(node)(own, rounds)
+
+
 def parts_of_two(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Assign]:
     """The parts of one result, `k, v = both(key).chunk(2)`, one of them made of another argument of the function."""
     targets = node.targets[0] if isinstance(node, ast.Assign) else None

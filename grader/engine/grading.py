@@ -18,7 +18,7 @@ from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
 from grader.engine.matrices import matrices_of
 from grader.engine.mistakes import Mistake
-from grader.engine.naming import BY_CHANCE, LEAST_PAIRS_S, LOOSE, PAIRS_S, Account, Findings, Namer
+from grader.engine.naming import BY_CHANCE, LOOSE, Account, Findings, Namer
 from grader.engine.scenario import Observation, Scenario, scenarios_of
 from grader.engine.settings import changed_setting
 from grader.engine.subject import Subject
@@ -26,6 +26,8 @@ from grader.engine.work_clock import clock
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
 READING_S = 1.0  # of the clock of work, to find a better one
+PAIRS_S = 3.0  # of the clock of work, for two mistakes at once in all components of a file, ...
+LEAST_PAIRS_S = 0.7  # ... of which each has this much at least
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
 
 

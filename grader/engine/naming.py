@@ -30,9 +30,7 @@ from grader.engine.work_clock import clock
 BY_CHANCE = frozenset({"train mode", "dropout in train mode"})  # traits of scenarios with random draws
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 1600  # asked for to find two mistakes at once: those that are found took 1,200 at most
-NEAR_S = 1.5  # of the clock of work, for mistakes that each explain a part, where answers are dear, ...
-PAIRS_S = 3.0  # ... and with those for their pairs, for all components of a file, ...
-LEAST_PAIRS_S = 0.7  # ... of which each has this much at least
+NEAR_S = 1.5  # of the clock of work, for mistakes that each explain a part, where answers are dear
 SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
 
 
@@ -264,7 +262,7 @@ class Namer:
         for words in sorted(set().union(*traits)):
             yield words, {i for i in every if words in traits[i]}
 
-    def several(self, seconds: float = PAIRS_S) -> list[Account]:
+    def several(self, seconds: float) -> list[Account]:
         """Two mistakes at once, one where numbers are finite, or several in parts; nothing if none was recognised.
 
         Args:

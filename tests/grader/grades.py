@@ -9,7 +9,7 @@ from grader.author.matrix import WITHOUT_TRAINING
 from grader.catalog import get_exercise, get_exercises
 from grader.core.results import Result
 from grader.core.submission import Submission
-from grader.engine import naming
+from grader.engine import grading, naming
 from grader.engine.naming import Namer
 from grader.run.session import Session
 from tests.grader.right import right_files
@@ -22,13 +22,16 @@ def graded(exercise: str, submission: Submission, seed: int = 3, *, pairs: bool 
     """`pairs`: also look for two mistakes at once, which takes seconds where there are none."""
     budget = {} if pairs else {"naming_budget_s": 0.0}
     session = Session(get_exercise(exercise), lambda: submission, seed=seed, **budget)
-    with mock.patch.multiple(naming, NEAR_S=SLOW * naming.NEAR_S, PAIRS_S=SLOW * naming.PAIRS_S):
+    with (
+        mock.patch.object(naming, "NEAR_S", SLOW * naming.NEAR_S),
+        mock.patch.object(grading, "PAIRS_S", SLOW * grading.PAIRS_S),
+    ):
         return session.run(WITHOUT_TRAINING)
 
 
 def without_names() -> AbstractContextManager[object]:
     """Grades in it compare no wrong answer with those of known mistakes: enough to see that something fails."""
-    return mock.patch.multiple(Namer, alone=lambda self: [], several=lambda self: [])
+    return mock.patch.multiple(Namer, alone=lambda self: [], several=lambda self, seconds: [])
 
 
 def failures(results: list[Result]) -> dict[str, set[str]]:

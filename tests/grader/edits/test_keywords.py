@@ -64,3 +64,32 @@ def test_the_name_of_the_argument_comes_first() -> None:
     assert isinstance(call, ast.Call)
     first = next(Keywords(ast.parse(TEXT), []).more(call, ["x", "y", "pad"]))
     assert ast.unparse(first) == "self.helper(x, pad=pad)"
+
+
+FIELDS = """class Cache(NamedTuple):
+    keys: list = []
+    size: int = 0
+
+def forward(x, have):
+    cache = Cache()
+    return rows(x)
+
+def rows(x, start=0):
+    return x
+"""
+
+
+def own(line: int, *names: str) -> list[tuple[int, str]]:
+    """Calls of what the file has with one argument more, and the lines that these changes are of."""
+    tree = ast.parse(FIELDS)
+    (node,) = (one for one in ast.walk(tree) if isinstance(one, ast.Call) and one.lineno == line)
+    return [(at, ast.unparse(one)) for at, one in Keywords(tree, []).own(node, names)]
+
+
+def test_a_default_that_all_share_is_made_anew_and_is_where_the_mistake_is() -> None:
+    assert own(6)[:1] == [(2, "Cache(keys=[])")]
+
+
+def test_an_argument_that_can_be_left_out_is_given() -> None:
+    assert (7, "rows(x, start=have)") in own(7, "x", "have")
+    assert (6, "Cache(size=have)") in own(6, "have")

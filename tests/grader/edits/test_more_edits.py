@@ -581,3 +581,32 @@ def test_what_a_condition_of_a_loop_is_made_of_comes_before_other_lines() -> Non
 def test_the_first_few_of_a_heap_are_those_of_the_heap_sorted() -> None:
     text = "def f(rows, n):\n    heap = []\n    heapq.heappush(heap, rows[0])\n    return heap[:n]\n"
     assert "return (sorted(heap)[:n])" in lines(text, 4)
+
+
+def test_an_index_of_what_is_left_is_one_of_the_whole() -> None:
+    text = "def f(x, rows):\n    for _ in x:\n        y = x[rows]\n        rows = y.nonzero()\n    return x\n"
+    assert "rows = rows[y.nonzero()]" in lines(text, 4)
+    text = "class A:\n    rows: list\n    def f(self, rows):\n        return A(rows), self.x[rows]\n"
+    assert "return A((self.rows[rows])), self.x[rows]" in lines(text, 4)
+
+
+def test_an_index_is_only_composed_of_indices() -> None:
+    text = "def f(x, rows):\n    for _ in x:\n        y = x[0]\n        rows = y.nonzero()\n    return rows\n"
+    assert not [one for one in lines(text, 4) if "rows[" in one]
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        (
+            "names = [f'{a}_to' for a in sizes]",
+            "[f'{a}_to_{number_of_round}' for number_of_round, a in enumerate(sizes)]",
+        ),
+        (
+            "names = {f'{a}': b for a, b in sizes if a}",
+            "{f'{a}_{number_of_round}': b for number_of_round, (a, b) in enumerate(sizes) if a}",
+        ),
+    ],
+)
+def test_names_of_rounds_get_the_number_of_the_round(text: str, due: str) -> None:
+    assert any(due in one for one in lines(f"def f(sizes):\n    {text}\n    return names\n", 2))
