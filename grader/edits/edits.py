@@ -36,7 +36,14 @@ from grader.edits.missing_calls import with_calls, with_decorators
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
 from grader.edits.never_called import NeverCalled
-from grader.edits.other_names import crosswise, given_twice, numbered, parts_of_two, with_another_name
+from grader.edits.other_names import (
+    crosswise,
+    given_twice,
+    keywords_exchanged,
+    numbered,
+    parts_of_two,
+    with_another_name,
+)
 from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of, parsed
 from grader.edits.ranges import back_in_order, begun_elsewhere, heap_in_order, heaps_of, of_all
@@ -276,6 +283,7 @@ class Edits:
             self._own_options,
             self._composed,
             numbered,
+            keywords_exchanged,
         )
 
     def _in_turn(self, stages: Sequence[Stage]) -> Iterator[tuple[int, str]]:

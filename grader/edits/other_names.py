@@ -67,6 +67,18 @@ def numbered(node: ast.AST) -> Iterator[ast.AST]:
         yield type(node)(own, rounds)
 
 
+def keywords_exchanged(node: ast.AST) -> Iterator[ast.Call]:
+    """A call with two keyword arguments in the other order: what they do is done in that order."""
+    if isinstance(node, ast.Call):
+        words = node.keywords
+        acting = [
+            i for i, one in enumerate(words) if any(isinstance(n, ast.Call) for n in ast.walk(one.value))
+        ]
+        for i, j in combinations(acting[:MOST_EXCHANGED], 2):
+            others = [words[j] if at == i else words[i] if at == j else one for at, one in enumerate(words)]
+            yield ast.Call(node.func, node.args, others)
+
+
 def parts_of_two(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Assign]:
     """The parts of one result, `k, v = both(key).chunk(2)`, one of them made of another argument of the function."""
     targets = node.targets[0] if isinstance(node, ast.Assign) else None

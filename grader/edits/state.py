@@ -6,6 +6,8 @@ import ast
 from collections.abc import Collection, Iterator
 from functools import cached_property
 
+from torch import nn
+
 from grader.edits.definitions import Definitions
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called, needs_gradient
@@ -115,6 +117,15 @@ class State(Definitions):
             for line in dict.fromkeys((node.lineno, given.lineno))
         ]
 
+    @cached_property
+    def hidden_modules(self) -> list[tuple[int, str]]:
+        """The same for modules of torch that are made inside of a plain collection, or of an object in it."""
+        return [
+            (node.lineno, ast.unparse(target))
+            for _, node, target in self._attributes_made
+            if isinstance(node.value, COLLECTIONS) and any(map(_makes_module, ast.walk(node.value)))
+        ]
+
     @property
     def _attributes_made(
         self,
@@ -139,6 +150,11 @@ def _holds_parameters(value: ast.expr) -> bool:
     """Return whether an expression is a plain collection in which parameters are made, or a tensor that is to learn."""
     made = (one for one in ast.walk(value) if isinstance(one, ast.Call) and called(one.func) == "Parameter")
     return needs_gradient(value) or (isinstance(value, COLLECTIONS) and next(made, None) is not None)
+
+
+def _makes_module(node: ast.AST) -> bool:
+    made = getattr(nn, called(node.func), None) if isinstance(node, ast.Call) else None
+    return isinstance(made, type) and issubclass(made, nn.Module)
 
 
 def is_store(node: ast.Name | ast.Attribute) -> bool:

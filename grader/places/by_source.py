@@ -104,7 +104,7 @@ def avoided(source: Source, best: Where, line: int) -> int | None:
 
 def unregistered(source: Source) -> Where | None:
     """Lines where parts come into an object that is no module, so that the module does not know of them."""
-    hidden = source.hidden_parameters or source.hidden_parts
+    hidden = source.hidden_parameters or source.hidden_parts or source.hidden_modules
     if not hidden:
         return None
     (line, name), *others = hidden

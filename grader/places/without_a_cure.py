@@ -105,6 +105,13 @@ class WithoutCure:
                 return [replace(found, other=other)] if due else []
         return []
 
+    def out_of_mode(self, best: Where | None) -> Where | None:
+        """Where parts are made that a change of mode does not reach, if something is drawn that should not be."""
+        if best is None or best.evidence != "alike" or best.why != "value" or not self._source.hidden_modules:
+            return None
+        hidden = unregistered(self._source)
+        return None if hidden is None else replace(hidden, other=hidden.other or best.place.line)
+
     def as_known(self, best: Where | None, steps: Any) -> Where | None:
         """Where the file's values become those of the known mistake, in most of the results that were looked at.
 

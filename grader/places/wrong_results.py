@@ -372,6 +372,9 @@ class Locator:
 
     def _unresolved(self, wrong: Sequence[Wrong], best: Where | None, *, sure: bool) -> Where | None:
         """The place where no change of one line makes all wrong results right. Args: see `WithoutCure.unproved`."""
+        hidden = self._without.out_of_mode(best)
+        if hidden is not None:
+            return hidden
         lost = self._without.lost(best, sure=sure)
         certain = sure or (best is not None and best.evidence == "layouts")
         known = lost or (None if certain else self._without.as_known(best, self._steps))

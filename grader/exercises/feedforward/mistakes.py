@@ -204,7 +204,8 @@ def hidden_width_wrong(steps: Steps) -> list[Steps]:
 @mistake(
     "dropout-in-eval",
     "Dropout is active in eval mode too: F.dropout is called without training=self.training (its default "
-    "is True), or a dropout layer is created in forward.",
+    "is True), or a dropout layer is created in forward, or is in a plain list or object, where eval() does not "
+    "reach it.",
     formula=FORMULA,
     hint="Call the module twice in eval mode: the results must be equal.",
     source="karpathy/nanoGPT#240",

@@ -610,3 +610,8 @@ def test_an_index_is_only_composed_of_indices() -> None:
 )
 def test_names_of_rounds_get_the_number_of_the_round(text: str, due: str) -> None:
     assert any(due in one for one in lines(f"def f(sizes):\n    {text}\n    return names\n", 2))
+
+
+def test_keywords_that_do_something_are_given_in_the_other_order() -> None:
+    text = "def f(x):\n    return Link(rest=g(x), size=3, layer=h())\n"
+    assert "return (Link(layer=h(), size=3, rest=g(x)))" in lines(text, 2)

@@ -97,6 +97,30 @@ class FeedForward(nn.Module):
             out = out + F.linear(hidden, down, self.down.bias)
         return out
 """
+OUT_OF_MODE = """from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+
+@dataclass
+class Step:
+    linear: nn.Module
+    after: nn.Module
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        sizes = [(d_model, d_ff, nn.Sequential(nn.ReLU(), nn.Dropout(dropout))), (d_ff, d_model, nn.Identity())]
+        self.steps = [Step(nn.Linear(a, b), nn.Sequential(after)) for a, b, after in sizes]
+        self.linears = nn.ModuleList(step.linear for step in self.steps)
+
+    def forward(self, x):
+        for step in self.steps:
+            x = step.after(step.linear(x))
+        return x
+"""
 MEAN_OF_MEANS = """import torch
 from torch.nn import functional as F
 
@@ -447,6 +471,7 @@ class MultiHeadAttention(nn.Module):
         ("feedforward", SHORT_WAY, ["self.down.weight.T"]),
         ("norm", MIXED, ["reshape(x.size(-1), -1)"]),
         ("feedforward", BIAS_IN_EACH_ROUND, ["self.down.bias"]),
+        ("feedforward", OUT_OF_MODE, ["self.steps = ["]),
         ("loss", MEAN_OF_MEANS, ["count = count + 1", "total = total +"]),
         ("attention", UNSCALED_SUMS, ["total = total +", "mixed = mixed +"]),
         ("loss", SHARES, ["torch.full_like(logs"]),
@@ -469,6 +494,7 @@ class MultiHeadAttention(nn.Module):
         "a branch",
         "axes mixed up",
         "a bias in each round",
+        "out of the reach of eval",
         "a mean of means",
         "sums of another scale",
         "rows that a mask picks",

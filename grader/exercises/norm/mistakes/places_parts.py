@@ -145,7 +145,7 @@ def dropout_on_result(steps: Steps) -> Steps:
 @mistake(
     "dropout-in-eval",
     "Dropout is active in eval mode too: F.dropout is called without training=self.training, or a dropout "
-    "layer is created in forward.",
+    "layer is created in forward, or is in a plain list or object, where eval() does not reach it.",
     hint="Call the module twice in eval mode: the results must be equal.",
     source="karpathy/nanoGPT#240",
     parts=PLACES,
