@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from grader.core.explain import misfit, same_failure
@@ -257,16 +258,13 @@ class Grading(Answers):
 
     def _is_random(self, findings: Findings) -> bool:
         """Whether one of the first wrong scenarios gives something else with another seed of the random generators."""
-        calm = [
-            i
-            for i in findings.wrong
-            if not findings.scenarios[i].traits & BY_CHANCE and findings.got[i].values
-        ]
-        for i in calm[:FIRST]:
-            scenario, got = findings.scenarios[i], findings.got[i]
-            if not same(scenario, self.ask(scenario, seed=1), got, loose=LOOSE):
-                return True
-        return False
+        some = ((findings.scenarios[i], findings.got[i]) for i in findings.wrong if findings.got[i].values)
+        calm = ((scenario, got) for scenario, got in some if not scenario.traits & BY_CHANCE)
+        return any(self.is_random(scenario, got) for scenario, got in islice(calm, FIRST))
+
+    def is_random(self, scenario: Scenario, got: Observation) -> bool:
+        """Whether the submission gives something else with another seed of the random generators."""
+        return not same(scenario, self.ask(scenario, seed=1), got, loose=LOOSE)
 
     def _mistakes(self, component: str) -> Sequence[Mistake[Any]]:
         """Those that a component can have; first what other components have already."""

@@ -106,11 +106,11 @@ class WithoutCure:
         return []
 
     def out_of_mode(self, best: Where | None) -> Where | None:
-        """Where parts are made that a change of mode does not reach, if something is drawn that should not be."""
-        if best is None or best.evidence != "alike" or best.why != "value" or not self._source.hidden_modules:
-            return None
-        hidden = unregistered(self._source)
-        return None if hidden is None else replace(hidden, other=hidden.other or best.place.line)
+        """Where parts are made that a change of mode does not reach. Args: best: the place by values."""
+        hidden = unregistered(self._source) if self._source.hidden_modules else None
+        if hidden is None or hidden.other or best is None:
+            return hidden
+        return replace(hidden, other=best.place.line)
 
     def as_known(self, best: Where | None, steps: Any) -> Where | None:
         """Where the file's values become those of the known mistake, in most of the results that were looked at.

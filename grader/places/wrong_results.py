@@ -27,6 +27,7 @@ from grader.edits.source_tree import Source
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.grading import grading_of
+from grader.engine.naming import BY_CHANCE
 from grader.engine.scenario import Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject, answer_key
 from grader.engine.work_clock import clock
@@ -373,7 +374,9 @@ class Locator:
     def _unresolved(self, wrong: Sequence[Wrong], best: Where | None, *, sure: bool) -> Where | None:
         """The place where no change of one line makes all wrong results right. Args: see `WithoutCure.unproved`."""
         hidden = self._without.out_of_mode(best)
-        if hidden is not None:
+        if hidden is not None and any(
+            self._grading.is_random(one.scenario, one.got) for one in calm(wrong)[:1]
+        ):
             return hidden
         lost = self._without.lost(best, sure=sure)
         certain = sure or (best is not None and best.evidence == "layouts")
@@ -450,3 +453,8 @@ class Locator:
         """Look for places again."""
         self._looked = None
         self._known.clear()
+
+
+def calm(wrong: Sequence[Wrong]) -> list[Wrong]:
+    """Those in which nothing should be random."""
+    return [one for one in wrong if not one.scenario.traits & BY_CHANCE]
