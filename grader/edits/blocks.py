@@ -52,6 +52,10 @@ class Blocks:
                 if called(getattr(decorator, "func", decorator)) not in KINDS:
                     yield decorator.lineno, self._file.without_decorator(decorator)
         elif isinstance(node, ast.If):
+            if not node.orelse and all(
+                isinstance(one, ast.Expr) for one in node.body
+            ):  # done for its effects
+                yield self._file.with_one(node.test, ast.Constant(True))
             yield from (self._file.with_one(node.test, new) for new in _of_all(node.test))
             yield from self._in_other_branch(node)
             yield from self._noted(node)

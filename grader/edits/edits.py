@@ -50,7 +50,7 @@ from grader.edits.ranges import back_in_order, begun_elsewhere, heap_in_order, h
 from grader.edits.scopes import Scopes
 from grader.edits.several import Several
 from grader.edits.slips import Slips, without_room
-from grader.edits.starts import first_alone
+from grader.edits.starts import first_alone, from_the_start
 from grader.edits.steps import Steps
 
 MOST_ALIKE = 2  # lines
@@ -277,7 +277,7 @@ class Edits:
             crosswise,
             self._of_all,
             self._carried_on,
-            self._first_alone,
+            self._starting,
             other_end,
             self._heap_in_order,
             self._own_options,
@@ -444,8 +444,12 @@ class Edits:
     def _parts_of_two(self, node: ast.AST) -> Iterator[ast.AST]:
         yield from parts_of_two(node, self._scopes.given(node.lineno) if isinstance(node, ast.Assign) else ())
 
-    def _first_alone(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+    def _starting(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         yield from first_alone(node, self._file)
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            owners = (one for one in nodes_of(self._tree) if isinstance(one, ast.ClassDef))
+            for owner in (one for one in owners if node in one.body):
+                yield from from_the_start(node, owner, self._file)
 
     def _bases_exchanged(self, node: ast.AST) -> Iterator[str]:
         """The bases of a class in another order: whose method comes first."""

@@ -1,4 +1,5 @@
-"""What a loop starts with: equal scores for what must differ, as hypotheses that begin alike stay alike."""
+"""What a loop, or an object, starts with: equal scores for what must differ, as hypotheses that begin alike stay alike;
+nothing, where a method that may never be called sets it."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.file_text import FileText
-from grader.edits.syntax import called
+from grader.edits.syntax import called, defaults_of, renamed
 
 ZEROS = ("zeros", "new_zeros")
 
@@ -37,6 +38,44 @@ def first_alone(node: ast.AST, file: FileText) -> Iterator[tuple[int, str]]:
             first, count = ast.unparse(node.left), ast.unparse(node.right)
             others = ast.parse(f"{first} + [float('-inf')] * ({count} - 1)", mode="eval").body
             yield node.lineno, file.with_one(node, others)
+
+
+def from_the_start(made: ast.FunctionDef, owner: ast.ClassDef, file: FileText) -> Iterator[tuple[int, str]]:
+    """An attribute that only other methods set, which the constructor sets like them, with the defaults of theirs.
+
+    Args:
+        made: the constructor.
+        owner: its class.
+        file: their text.
+
+    Yields:
+        The last line of the constructor, and the file with it.
+    """
+    methods = [one for one in owner.body if isinstance(one, ast.FunctionDef) and one is not made]
+    own = {ast.unparse(target) for target, _ in _set(made)}
+    for method in methods:
+        defaults = {name: ast.unparse(value) for name, value in defaults_of(method).items()}
+        for target, value in _set(method):
+            read = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+            given = {one.arg for one in method.args.args[1:]}
+            if ast.unparse(target) not in own and read & given <= defaults.keys():
+                for name in read & given:
+                    value = renamed(value, name, f"({defaults[name]})")
+                last = made.body[-1]
+                statement = _statement(f"{ast.unparse(target)} = {ast.unparse(value)}")
+                yield last.end_lineno or last.lineno, file.with_after(last, statement)
+
+
+def _set(function: ast.FunctionDef) -> Iterator[tuple[ast.Attribute, ast.expr]]:
+    """The attributes of `self` that a function sets, each with its value."""
+    for one in ast.walk(function):
+        target = one.targets[0] if isinstance(one, ast.Assign) else None
+        if (
+            isinstance(one, ast.Assign)
+            and isinstance(target, ast.Attribute)
+            and called(target.value) == "self"
+        ):
+            yield target, one.value
 
 
 def _statement(text: str) -> ast.stmt:

@@ -615,3 +615,18 @@ def test_names_of_rounds_get_the_number_of_the_round(text: str, due: str) -> Non
 def test_keywords_that_do_something_are_given_in_the_other_order() -> None:
     text = "def f(x):\n    return Link(rest=g(x), size=3, layer=h())\n"
     assert "return (Link(layer=h(), size=3, rest=g(x)))" in lines(text, 2)
+
+
+def test_what_only_another_method_sets_is_set_from_the_start() -> None:
+    text = (
+        "class A:\n    rate = 0.0\n    def __init__(self, p):\n        self.p = p\n"
+        "    def train(self, mode=True):\n        self.rate = self.p if mode else 0.0\n"
+        "    def set(self, p):\n        self.p = self.size = p\n"
+    )
+    added = {new.splitlines()[4].strip() for at, new in Edits(text).among([3], []) if at == 4}
+    assert "self.rate = self.p if (True) else 0.0" in added or "self.rate = self.p if True else 0.0" in added
+    assert not [one for one in added if one.startswith("self.size")]
+
+
+def test_what_is_done_for_its_effects_is_done_in_any_case() -> None:
+    assert "if True:" in lines("def f(x):\n    if not x.training:\n        x.train()\n    return x\n", 2)
