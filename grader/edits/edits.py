@@ -283,7 +283,7 @@ class Edits:
             self._own_options,
             self._composed,
             numbered,
-            keywords_exchanged,
+            self._keywords_exchanged,
         )
 
     def _in_turn(self, stages: Sequence[Stage]) -> Iterator[tuple[int, str]]:
@@ -433,6 +433,9 @@ class Edits:
             yield from (
                 (line, self._file.with_one(node, new)) for line, new in self._keywords.own(node, names)
             )
+
+    def _keywords_exchanged(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+        yield from ((line, self._file.with_one(node, new)) for line, new in keywords_exchanged(node))
 
     def _composed(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, (ast.Assign, ast.Name)):

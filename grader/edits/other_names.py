@@ -67,8 +67,8 @@ def numbered(node: ast.AST) -> Iterator[ast.AST]:
         yield type(node)(own, rounds)
 
 
-def keywords_exchanged(node: ast.AST) -> Iterator[ast.Call]:
-    """A call with two keyword arguments in the other order: what they do is done in that order."""
+def keywords_exchanged(node: ast.AST) -> Iterator[tuple[int, ast.Call]]:
+    """A call with two keyword arguments in the other order, as what they do is done in that order; at the later one."""
     if isinstance(node, ast.Call):
         words = node.keywords
         acting = [
@@ -76,7 +76,7 @@ def keywords_exchanged(node: ast.AST) -> Iterator[ast.Call]:
         ]
         for i, j in combinations(acting[:MOST_EXCHANGED], 2):
             others = [words[j] if at == i else words[i] if at == j else one for at, one in enumerate(words)]
-            yield ast.Call(node.func, node.args, others)
+            yield words[j].value.lineno, ast.Call(node.func, node.args, others)
 
 
 def parts_of_two(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Assign]:

@@ -629,4 +629,4 @@ def test_what_only_another_method_sets_is_set_from_the_start() -> None:
 
 
 def test_what_is_done_for_its_effects_is_done_in_any_case() -> None:
-    assert "if True:" in lines("def f(x):\n    if not x.training:\n        x.train()\n    return x\n", 2)
+    assert "if (True):" in lines("def f(x):\n    if not x.training:\n        x.train()\n    return x\n", 2)
