@@ -27,6 +27,7 @@ from grader.engine.projections import missing, projections
 from grader.engine.readings import Wanted, are_computed, are_unusual, own_parameters, readings
 from grader.engine.scenario import GRADIENTS
 from grader.engine.slope import said_of_gradients
+from grader.worker.calls import EARLIER
 
 Pick = Callable[[str, Sequence[Layout]], Layout]
 """Chooses among the readings of a component's parameters, the likeliest first."""
@@ -303,6 +304,8 @@ class Client:
             refilled=self.refilled,
         )
         answer = describe_outcome(outcome, single=single, names=names)
+        if self.refilled:
+            answer[EARLIER] = "changed" if EARLIER in outcome.changed else "as it was"
         if earlier is not None:
             now, then = tensors(outcome.value), tensors(earlier.value)
             self.told_apart |= len(now) != len(then) or not all(map(torch.equal, now, then))
@@ -465,7 +468,7 @@ def describe_outcome(
 
 
 def _changes(outcome: Outcome) -> dict[str, Tensor | str]:
-    changed = ", ".join(f"argument {position}" for position in outcome.changed)
+    changed = ", ".join(f"argument {position}" for position in outcome.changed if position != EARLIER)
     return {"changed in place": changed} if changed else {}
 
 

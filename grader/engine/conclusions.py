@@ -13,6 +13,7 @@ from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.naming import Findings
 from grader.engine.scenario import AFTER, BESIDE, COARSE, NO_GRAD, REFILLED, REWEIGHTED, TRAINED
+from grader.worker.calls import EARLIER
 
 ROUNDED = 1e-2  # of the largest number: bfloat16 has 8 bits
 LOPSIDED = 0.25  # of the mean size of differences: rounding goes up and down
@@ -174,6 +175,12 @@ def _changed(findings: Findings) -> Named | None:
             "input-changed",
             "An argument is modified in place; the caller still uses it, so it must not change.",
             hint="Methods that end in _ (masked_fill_, add_) and the operators += and *= work in place.",
+        )
+    if all(findings.got[i].facts.get(EARLIER) == "changed" for i in findings.wrong):
+        return Named(
+            "result-overwritten",
+            "A call writes into what an earlier call has returned; the caller may still use that.",
+            hint="What does your code keep from one call to the next, and does it return just that, or a copy?",
         )
     return None
 

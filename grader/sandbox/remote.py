@@ -25,6 +25,7 @@ from grader.core.submission import (
 from grader.core.value_trace import ValueTrace, read_trace
 from grader.sandbox.link import Link
 from grader.sandbox.process import Worker
+from grader.worker.calls import EARLIER
 from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named
 
 MAX_SOURCE = 2**20
@@ -246,13 +247,13 @@ class RemoteFunction:
         }
         if values:
             request["values"] = packer.pack_named(values)
-        given = {*range(len(args)), *kwargs}
+        given = {*range(len(args)), *kwargs, *([EARLIER] if refilled else [])}
 
         def read(answer: dict[str, Any], found: list[Tensor]) -> Outcome:
             value = unpack(answer["value"], found, Opaque)
             changed, handle, devices = answer["changed"], answer["handle"], answer["devices"]
             if not isinstance(changed, list) or not given.issuperset(changed):
-                raise ValueError("arguments changed that were not given")
+                raise ValueError("what was not given is changed")
             if not isinstance(devices, list) or len(devices) != len(tensors(value)):
                 raise ValueError("not one device for each tensor")
             names = tuple(device if device in ("cpu", "cuda") else "elsewhere" for device in devices)

@@ -18,6 +18,7 @@ from .parts.base import unnoted
 from .values import Opaque, plain, tensors
 
 Position = int | str
+EARLIER = "an earlier result"  # in place of an argument that was changed
 _equal = torch.equal  # bound before a submission runs that may replace it
 
 
@@ -31,7 +32,7 @@ class Graph:
 
 @dataclass
 class Answer:
-    """The result of a call: a plain value, the arguments it changed, and its graph if there is one."""
+    """The result of a call: a plain value, what it changed, which is arguments or `EARLIER`, and its graph if there is one."""
 
     value: Any
     changed: tuple[Position, ...]
@@ -53,6 +54,11 @@ class _Copies:
         if isinstance(value, (tuple, list)):
             return type(value)(self.of(item, grad) for item in value)
         return value
+
+    def share(self, value: Tensor) -> bool:
+        """Whether one of the copies has the same memory."""
+        address = value.untyped_storage().data_ptr()
+        return any(copy.untyped_storage().data_ptr() == address for _, copy, _ in self.made.values())
 
     def leaf(self, value: Tensor) -> Tensor | None:
         return self.made[id(value)][2]
@@ -131,11 +137,11 @@ def call(
         device: where the copies live.
         record: False runs under `torch.no_grad()`.
         watch: look for arguments changed in place.
-        refilled: call it with the same copies before, with other numbers in them.
+        refilled: call it with the same copies before, with other numbers in them; what that gives must stay as it is.
         device_trace: entered while the learner's code runs.
     """
     given: dict[Position, Any] = dict(enumerate(args)) | dict(kwargs)
-    copies = _Copies(device)
+    copies, earlier = _Copies(device), list[tuple[Tensor, Tensor]]()
     with torch.set_grad_enabled(record):
         for position in grad:  # first, so that a tensor given twice has its leaf
             copies.of(given[position], grad=True)
@@ -145,7 +151,8 @@ def call(
         if refilled:
             copies.fill_otherwise()
             with restored():
-                function(*positional, **named)
+                before = plain(function(*positional, **named))
+            earlier = [(x, x.detach().clone()) for x in tensors(before) if not copies.share(x)]
             copies.fill()
         with restored(), device_trace or contextlib.nullcontext():
             result = function(*positional, **named)
@@ -153,6 +160,8 @@ def call(
             device_trace.look(result)
         value = plain(result)
     changed = tuple(position for position, item in given.items() if watch and copies.changed(item))
+    if not all(same_content(now, then) for now, then in earlier):
+        changed = *changed, EARLIER
     outputs = list(tensors(value)) if record else []
     if not any(output.requires_grad for output in outputs):
         return Answer(value, changed, None)

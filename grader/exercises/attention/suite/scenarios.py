@@ -87,7 +87,7 @@ def _both(
 
 def function_scenarios(draws: Draws) -> list[Scenario]:
     """Return the scenarios of the function, in the order of the tests."""
-    makers = (_plain, _masks, _leaks, _empty_rows, _gradients, _dtypes, _state, _extremes)
+    makers = (_plain, _masks, _leaks, _empty_rows, _gradients, _dtypes, _state, _extremes, _without_a_batch)
     return [one for make in makers for one in make(draws)]
 
 
@@ -132,6 +132,12 @@ def _masks(draws: Draws) -> list[Scenario]:
         traits = ["leading dimensions"] * (inputs[0].dim() != 4)
         made += _both(title, "some masks", Question(inputs, mask), *traits)
     return made
+
+
+def _without_a_batch(draws: Draws) -> list[Scenario]:
+    """Masks of fewer dimensions than the scores, of which the last ones are meant."""
+    for_heads = Question(draws.inputs((2, 3), 3, 5, WIDTH), draws.mask(3, 3, 5))
+    return _both("a mask [H, Tq, Tk], the same for all sentences", "some masks", for_heads)
 
 
 def _leaks(draws: Draws) -> list[Scenario]:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from grader.api import Scenario
+from grader.api import Answer, Client, Draws, Scenario
 from grader.exercises.encoder_and_decoder.suite import masks, single, stacks
-from grader.exercises.encoder_and_decoder.suite.kinds import DECODER, Size, Way
+from grader.exercises.encoder_and_decoder.suite.kinds import (
+    DECODER,
+    Size,
+    Way,
+    batch_of,
+    call,
+    layer_of,
+    layer_weights,
+)
 
 EQUAL = Size(2, 4, 8, 4)
 BOTH = masks.every(DECODER, masks.separate)
@@ -35,6 +43,19 @@ def _of_a_place(one: single.Maker, norm: str, ask_for: Callable[..., single.Ask]
     ]
 
 
+def _one_attention(seed: int, norm: str) -> single.Ask:
+    """The output of a layer that gets one attention for both places."""
+
+    def ask(client: Client) -> Answer:
+        draws = Draws(seed)
+        weights = layer_weights(DECODER, draws, EQUAL.width)
+        weights["cross_attention"] = weights["self_attention"]
+        layer, _ = layer_of(client, DECODER, weights, Way(norm, shared=True))
+        return call(client, layer, batch_of(DECODER, draws, EQUAL))
+
+    return ask
+
+
 def layer_scenarios(seed: int) -> list[Scenario]:
     """Of `DecoderLayer`."""
     found = []
@@ -43,7 +64,10 @@ def layer_scenarios(seed: int) -> list[Scenario]:
         def ask_for(offset: int, norm: str = norm, start: int = seed + 100 * i, **extra: Any) -> single.Ask:
             return single.numbers(DECODER, start + offset, EQUAL, Way(norm), **extra)
 
-        found += _of_a_place(single.Maker(DECODER, DECODER.layer), norm, ask_for)
+        one = single.Maker(DECODER, DECODER.layer)
+        found += _of_a_place(one, norm, ask_for)
+        shared = _one_attention(seed + 100 * i + 8, norm)
+        found.append(one(f'norm="{norm}", one attention for both places', "memory", shared))
     return found
 
 

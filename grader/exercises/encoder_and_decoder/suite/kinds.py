@@ -97,6 +97,7 @@ class Way:
         training: in train mode.
         early: parts have their weights before.
         load: whether the learner's own norms get weights. If not, they are as they started.
+        shared: one attention for all places of a layer that have one.
     """
 
     norm: str | None = None
@@ -105,6 +106,7 @@ class Way:
     training: bool = False
     early: bool = False
     load: bool = True
+    shared: bool = False
 
     def extra(self) -> dict[str, Any]:
         """Arguments with defaults that are given."""
@@ -124,6 +126,8 @@ def layer_of(
         name: client.part("FeedForward" if name == "feed_forward" else "Attention", width)
         for name in kind.parts
     }
+    if way.shared:
+        parts = {name: parts["self_attention"] if name in kind.masks else parts[name] for name in kind.parts}
 
     def fill() -> None:
         for name, part in parts.items():
