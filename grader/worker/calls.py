@@ -32,7 +32,7 @@ class Graph:
 
 @dataclass
 class Answer:
-    """The result of a call: a plain value, what it changed, which is arguments or `EARLIER`, and its graph if there is one."""
+    """The result of a call: a plain value, what it changed (arguments, `EARLIER`), and its graph, if any."""
 
     value: Any
     changed: tuple[Position, ...]
