@@ -41,6 +41,7 @@ from grader.edits.other_names import (
     given_twice,
     keywords_exchanged,
     numbered,
+    other_keys,
     parts_of_two,
     with_another_name,
 )
@@ -284,6 +285,7 @@ class Edits:
             self._composed,
             numbered,
             self._keywords_exchanged,
+            self._other_keys,
         )
 
     def _in_turn(self, stages: Sequence[Stage]) -> Iterator[tuple[int, str]]:
@@ -436,6 +438,9 @@ class Edits:
 
     def _keywords_exchanged(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         yield from ((line, self._file.with_one(node, new)) for line, new in keywords_exchanged(node))
+
+    def _other_keys(self, node: ast.AST) -> Iterator[ast.AST]:
+        yield from other_keys(node, self._tree)
 
     def _composed(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, (ast.Assign, ast.Name)):

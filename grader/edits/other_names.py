@@ -7,6 +7,7 @@ import copy
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 
+from grader.edits.parsed import nodes_of
 from grader.edits.syntax import PATHS, renamed
 
 MOST_EXCHANGED = 5  # names of one statement
@@ -65,6 +66,19 @@ def numbered(node: ast.AST) -> Iterator[ast.AST]:
         yield ast.DictComp(own, node.value, rounds)
     else:
         yield type(node)(own, rounds)
+
+
+def other_keys(node: ast.AST, tree: ast.Module) -> Iterator[ast.Subscript]:
+    """What is looked up by a text, `state["key"]`, by another one that a dictionary of the file has beside it."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
+        return
+    for one in (each for each in nodes_of(tree) if isinstance(each, ast.Dict)):
+        keys = [key.value for key in one.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+        if node.slice.value in keys:
+            others = [key for key in keys if key != node.slice.value]
+            yield from (
+                ast.Subscript(node.value, ast.Constant(key), node.ctx) for key in others[:MOST_ATTRIBUTES]
+            )
 
 
 def keywords_exchanged(node: ast.AST) -> Iterator[tuple[int, ast.Call]]:

@@ -103,7 +103,8 @@ def _prepared(
 
 
 def beside_another(scenario: Scenario, *args: Any, **kwargs: Any) -> Scenario:
-    """The same, while there is another object of the class: what that was made with must not change this one.
+    """The same, while there is another object of the class: what that was made with, and its weights, must not change
+    this one.
 
     Args:
         args: it is made with, in place of the others, if there are any.

@@ -630,3 +630,8 @@ def test_what_only_another_method_sets_is_set_from_the_start() -> None:
 
 def test_what_is_done_for_its_effects_is_done_in_any_case() -> None:
     assert "if (True):" in lines("def f(x):\n    if not x.training:\n        x.train()\n    return x\n", 2)
+
+
+def test_another_key_of_the_same_dictionary_is_looked_up() -> None:
+    text = "def f(x):\n    of = {'lowest': x.min(), 'min': x.abs()}\n    return of['min']\n"
+    assert "return (of['lowest'])" in lines(text, 3)
