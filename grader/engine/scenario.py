@@ -158,7 +158,10 @@ def after_training(scenario: Scenario) -> Scenario:
 
 
 def after_other_numbers(scenario: Scenario) -> Scenario:
-    """The same after a call with the same tensors, into which other numbers were written since, as into buffers."""
+    """The same after a call with the same tensors, into which other numbers were written since, as into buffers.
+
+    What that call gave must stay as it is.
+    """
     words = "after a call with other numbers in the same tensors"
     return _prepared(scenario, words, scenario.traits | {REFILLED}, refilled=True)
 
