@@ -71,7 +71,7 @@ class Layout:
             return {}
         dtype = next((w.dtype for w in weights.values()), torch.float32)
         if self.is_whole and weights.keys() >= self.index.keys():
-            flat = torch.empty(self._count, dtype=dtype)
+            flat = torch.zeros(self._count, dtype=dtype)
         else:
             flat = torch.cat([others[name].detach().flatten().to(dtype) for name in self.shapes])
         for name, where in self.index.items():
