@@ -56,35 +56,32 @@ def laid_out(node: ast.AST) -> Iterator[ast.AST]:
             yield method(viewed, "transpose", constant(1), constant(2))
 
 
-def composed(node: ast.AST, function: ast.AST | None, fields: Collection[str]) -> Iterator[ast.AST]:
+def indices_of(function: ast.AST) -> set[str]:
+    """The names in what a function takes of something by an index."""
+    indexed = (one for one in ast.walk(function) if isinstance(one, ast.Subscript))
+    return {one.id for each in indexed for one in ast.walk(each.slice) if isinstance(one, ast.Name)}
+
+
+def composed(
+    node: ast.Assign | ast.Name, function: ast.AST, indices: Collection[str], fields: Collection[str]
+) -> Iterator[ast.AST]:
     """An index of what an index has left, as one of the whole: `rows = rows[kept]` for `rows = kept`.
 
     Args:
         function: around it.
+        indices: of the same.
         fields: the attributes of the file's objects.
     """
-    parts = [] if function is None else list(ast.walk(function))
-    indices = {
-        one.id
-        for each in parts
-        if isinstance(each, ast.Subscript)
-        for one in ast.walk(each.slice)
-        if isinstance(one, ast.Name)
-    }
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-        name = node.targets[0].id
-        begun = [
-            one for one in parts if isinstance(one, ast.Name) and one.id == name and one.lineno < node.lineno
-        ]
-        if name in indices and begun and not isinstance(node.value, ast.Constant):
-            yield ast.Assign(node.targets, ast.Subscript(ast.Name(name, ast.Load()), node.value, ast.Load()))
-    elif (
-        isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Load)
-        and node.id in indices
-        and node.id in fields
-    ):
-        yield ast.Subscript(ast.Attribute(SELF, node.id, ast.Load()), node, ast.Load())
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Load) and node.id in indices and node.id in fields:
+            yield ast.Subscript(ast.Attribute(SELF, node.id, ast.Load()), node, ast.Load())
+        return
+    target = node.targets[0]
+    if isinstance(target, ast.Name) and target.id in indices and not isinstance(node.value, ast.Constant):
+        names = (one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == target.id)
+        if any(one.lineno < node.lineno for one in names):
+            whole = ast.Name(target.id, ast.Load())
+            yield ast.Assign(node.targets, ast.Subscript(whole, node.value, ast.Load()))
 
 
 def one_axis(node: ast.AST) -> Iterator[ast.AST]:

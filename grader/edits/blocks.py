@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import chain
 
 from grader.edits.file_text import FileText
 from grader.edits.parsed import nodes_of
@@ -52,11 +53,9 @@ class Blocks:
                 if called(getattr(decorator, "func", decorator)) not in KINDS:
                     yield decorator.lineno, self._file.without_decorator(decorator)
         elif isinstance(node, ast.If):
-            if not node.orelse and all(
-                isinstance(one, ast.Expr) for one in node.body
-            ):  # done for its effects
-                yield self._file.with_one(node.test, ast.Constant(True))
-            yield from (self._file.with_one(node.test, new) for new in _of_all(node.test))
+            for_effects = not node.orelse and all(isinstance(one, ast.Expr) for one in node.body)
+            tests = chain([ast.Constant(True)] if for_effects else [], _of_all(node.test))
+            yield from (self._file.with_one(node.test, new) for new in tests)
             yield from self._in_other_branch(node)
             yield from self._noted(node)
         elif isinstance(node, ast.Match):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 
 from grader.edits.alike import Alike
-from grader.edits.axes import along_last, composed, for_each_row, laid_out, one_axis
+from grader.edits.axes import along_last, composed, for_each_row, indices_of, laid_out, one_axis
 from grader.edits.blocks import Blocks
 from grader.edits.changes import LIMIT, MOST_NAMES, Changed, Changes, with_more_room
 from grader.edits.edit_kinds import exchanged, of_arguments, other_end, regrouped
@@ -94,6 +94,7 @@ class Edits:
             self._file, self._trees, self._scopes, self._moves, self._made, self._left_out, self._known
         )
         self._tried_already: set[str] = set()
+        self._indices = cache(indices_of)
         self._fairly = False
 
     def among(
@@ -443,8 +444,9 @@ class Edits:
         yield from other_keys(node, self._tree)
 
     def _composed(self, node: ast.AST) -> Iterator[ast.AST]:
-        if isinstance(node, (ast.Assign, ast.Name)):
-            yield from composed(node, self._scopes.function(node.lineno), self._scopes.stored_attributes)
+        function = self._scopes.function(node.lineno) if isinstance(node, (ast.Assign, ast.Name)) else None
+        if isinstance(node, (ast.Assign, ast.Name)) and function is not None:
+            yield from composed(node, function, self._indices(function), self._scopes.stored_attributes)
 
     def _in_dtype_of(self, node: ast.AST) -> Iterator[ast.AST]:
         yield from in_dtype_of(node, self._scopes.given(node.lineno) if isinstance(node, ast.Call) else ())

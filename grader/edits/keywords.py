@@ -100,9 +100,8 @@ class Keywords:
     def _own_optional(self, node: ast.Call) -> dict[str, ast.expr]:
         """The arguments that a call of what the file has does not give, and need not, with their defaults."""
         own = self._own.get(self._name(node))
-        defaults = {} if own is None else defaults_of(own)
-        if own is None:
-            defaults = self._optional_fields.get(self._name(node), {})
+        fields = self._optional_fields.get(self._name(node), {})
+        defaults = fields if own is None else defaults_of(own)
         taken = [*self._arguments(node)[: len(node.args)], *(word.arg for word in node.keywords)]
         starred = any(isinstance(one, ast.Starred) for one in node.args)
         return {} if starred else {name: value for name, value in defaults.items() if name not in taken}
@@ -117,8 +116,7 @@ class Keywords:
             line = next(iter(shared.values())).lineno
             yield line, ast.Call(node.func, node.args, [*node.keywords, *words])
         for name in left:
-            near = sorted(names, key=lambda one: (one != name, one not in name and name not in one))
-            for value in (ast.Name(one, ast.Load()) for one in near[:MOST_OWN]):
+            for value in _nearest(name, names)[:MOST_OWN]:
                 more = [*node.keywords, ast.keyword(name, value)]
                 yield node.lineno, ast.Call(node.func, node.args, more)
 
@@ -142,10 +140,15 @@ class Keywords:
         elif name in ("dim", "axis"):
             yield from map(constant, DIMS)
         else:
-            first = sorted(names, key=lambda one: (one != name, one not in name and name not in one))
-            yield from (ast.Name(one, ast.Load()) for one in first[:MOST_VALUES])
+            yield from _nearest(name, names)[:MOST_VALUES]
             if isinstance(default, (int, float)):
                 yield from (constant(one) for one in self._known[:MOST_VALUES] if one != default)
+
+
+def _nearest(name: str, names: Sequence[str]) -> list[ast.Name]:
+    """Names, those first that are most like one."""
+    order = sorted(names, key=lambda one: (one != name, one not in name and name not in one))
+    return [ast.Name(one, ast.Load()) for one in order]
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:

@@ -70,12 +70,14 @@ def numbered(node: ast.AST) -> Iterator[ast.AST]:
 
 def other_keys(node: ast.AST, tree: ast.Module) -> Iterator[ast.Subscript]:
     """What is looked up by a text, `state["key"]`, by another one that a dictionary of the file has beside it."""
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
+    key = node.slice if isinstance(node, ast.Subscript) else None
+    looked_up = key.value if isinstance(key, ast.Constant) else None
+    if not isinstance(node, ast.Subscript) or not isinstance(looked_up, str):
         return
     for one in (each for each in nodes_of(tree) if isinstance(each, ast.Dict)):
         keys = [key.value for key in one.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
-        if node.slice.value in keys:
-            others = [key for key in keys if key != node.slice.value]
+        if looked_up in keys:
+            others = [key for key in keys if key != looked_up]
             yield from (
                 ast.Subscript(node.value, ast.Constant(key), node.ctx) for key in others[:MOST_ATTRIBUTES]
             )

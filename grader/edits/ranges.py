@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 from grader.edits.syntax import called, method, method_free
 
+HEAPS = "heappush", "heapify", "heapreplace", "heappushpop"
+
 
 def begun_elsewhere(node: ast.AST) -> Iterator[ast.AST]:
     """`(a, b)` for `(0, b - a)` among the arguments of a call; `x[a:b]` for `x[: b - a]`."""
@@ -68,9 +70,6 @@ def heaps_of(nodes: Iterable[ast.AST]) -> set[str]:
     """The names that something is pushed to as to a heap."""
     calls = (one for one in nodes if isinstance(one, ast.Call) and called(one.func) in HEAPS)
     return {one.args[0].id for one in calls if one.args and isinstance(one.args[0], ast.Name)}
-
-
-HEAPS = "heappush", "heapify", "heapreplace", "heappushpop"
 
 
 def of_all(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -292,13 +292,7 @@ class Client:
             self.seed()
             weights = next((one.parameters() for one in self._made if one is callee), weights)
         self.given = max(self.given, len(tensors((args, tuple(kwargs.values())))))
-        while self._others:
-            self._change(self._others.pop())
-        if self.reweighted or self.trained_before:
-            self._call_otherwise(callee, args, kwargs, method)
-        if self.coarse_before:
-            self._call_in_bfloat16(callee, args, kwargs, method)
-        earlier = self._call_before(callee, args, kwargs, method) if self.calls_before else None
+        earlier = self._before(callee, args, kwargs, method)
         outcome = callee.call(
             self.cast(args, made),
             self.cast(kwargs, made),
@@ -375,6 +369,18 @@ class Client:
             return results[0] if results and results[0].shape == first.shape else None
 
         return said_of_gradients(result, values, came, cotangent, first)
+
+    def _before(
+        self, callee: Callee, args: Sequence[Any], kwargs: Mapping[str, Any], method: str
+    ) -> Outcome | None:
+        """What is done before a call; what came of another call with other numbers, if one was made."""
+        while self._others:
+            self._change(self._others.pop())
+        if self.reweighted or self.trained_before:
+            self._call_otherwise(callee, args, kwargs, method)
+        if self.coarse_before:
+            self._call_in_bfloat16(callee, args, kwargs, method)
+        return self._call_before(callee, args, kwargs, method) if self.calls_before else None
 
     @staticmethod
     def _change(other: Instance) -> None:

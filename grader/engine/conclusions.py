@@ -12,7 +12,7 @@ from grader.core.failures import Named
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.naming import Findings
-from grader.engine.scenario import AFTER, BESIDE, COARSE, NO_GRAD, REFILLED, REWEIGHTED, TRAINED
+from grader.engine.scenario import AFTER, BESIDE, COARSE, EQUAL, NO_GRAD, REFILLED, REWEIGHTED, TRAINED
 from grader.worker.calls import EARLIER
 
 ROUNDED = 1e-2  # of the largest number: bfloat16 has 8 bits
@@ -84,6 +84,12 @@ TRAITS: dict[str, tuple[str, ...]] = {
     BESIDE: (
         "settings-shared", "Another object of the class changes this one: a setting, or a tensor, belongs to all.",
         "Which name is not an attribute of self, and should be one?",
+    ),
+    EQUAL: (
+        "weights-shared",
+        "Another object of the class, made with the same arguments, shares its weights with this one: what that one "
+        "learns changes this one.",
+        "What is made once for all objects, or once for each size, and becomes a parameter without a copy?",
     ),
     "a batch of one": ("assumes-batch", "The code does not cope with a batch of one."),
     "a length of one": ("assumes-length", "The code does not cope with sequences of length one."),

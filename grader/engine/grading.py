@@ -263,8 +263,9 @@ class Grading(Answers):
         return any(self.is_random(scenario, got) for scenario, got in islice(calm, FIRST))
 
     def is_random(self, scenario: Scenario, got: Observation) -> bool:
-        """Whether the submission gives something else with another seed of the random generators."""
-        return not same(scenario, self.ask(scenario, seed=1), got, loose=LOOSE)
+        """Whether something else comes with another seed of the random generators, where nothing asks for chance."""
+        by_chance = scenario.traits & BY_CHANCE
+        return not by_chance and not same(scenario, self.ask(scenario, seed=1), got, loose=LOOSE)
 
     def _mistakes(self, component: str) -> Sequence[Mistake[Any]]:
         """Those that a component can have; first what other components have already."""

@@ -23,6 +23,7 @@ Answer = Mapping[str, Tensor | str]
 Free = tuple[tuple[str, Hashable], ...]
 
 BESIDE = "another object of the class"
+EQUAL = "an equal object of the class"
 AFTER = "an earlier call with the same shapes"
 DROPPED = "dropout in the backward pass"
 GRADIENTS = "gradients"
@@ -111,6 +112,11 @@ def beside_another(scenario: Scenario, *args: Any, **kwargs: Any) -> Scenario:
         kwargs: it is made with, besides the others.
     """
     return _prepared(scenario, "beside another one", {BESIDE}, beside=(args, kwargs))
+
+
+def beside_an_equal_one(scenario: Scenario) -> Scenario:
+    """The same, while there is another object of the class that was made with the same, and has other weights."""
+    return _prepared(scenario, "beside an equal one", {EQUAL}, beside=((), {}))
 
 
 def after_a_call(scenario: Scenario) -> Scenario:

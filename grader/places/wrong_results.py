@@ -27,7 +27,6 @@ from grader.edits.source_tree import Source
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.grading import grading_of
-from grader.engine.naming import BY_CHANCE
 from grader.engine.scenario import Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject, answer_key
 from grader.engine.work_clock import clock
@@ -375,7 +374,7 @@ class Locator:
         """The place where no change of one line makes all wrong results right. Args: see `WithoutCure.unproved`."""
         hidden = self._without.out_of_mode(best)
         if hidden is not None and any(
-            self._grading.is_random(one.scenario, one.got) for one in calm(wrong)[:1]
+            self._grading.is_random(one.scenario, one.got) for one in wrong[:MOST_SCENARIOS]
         ):
             return hidden
         lost = self._without.lost(best, sure=sure)
@@ -453,8 +452,3 @@ class Locator:
         """Look for places again."""
         self._looked = None
         self._known.clear()
-
-
-def calm(wrong: Sequence[Wrong]) -> list[Wrong]:
-    """Those in which nothing should be random."""
-    return [one for one in wrong if not one.scenario.traits & BY_CHANCE]

@@ -624,7 +624,7 @@ def test_what_only_another_method_sets_is_set_from_the_start() -> None:
         "    def set(self, p):\n        self.p = self.size = p\n"
     )
     added = {new.splitlines()[4].strip() for at, new in Edits(text).among([3], []) if at == 4}
-    assert "self.rate = self.p if (True) else 0.0" in added or "self.rate = self.p if True else 0.0" in added
+    assert "self.rate = self.p if True else 0.0" in added
     assert not [one for one in added if one.startswith("self.size")]
 
 
