@@ -38,6 +38,7 @@ CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 LIMITS_OF_FLOATS = re.compile("finfo|float_info")
 CODE = re.compile("[a-z]{2,5}")  # a text whose letters may each say a step
+NAMES = re.compile(r"\w+([ ,]+\w+){1,7}")  # in "norm attention drop".split()
 OF_PARTS = ("parameters", "named_parameters", "modules", "children", "apply")
 COUNTS = ("arange", "linspace", "range", "len")  # give no masks, and nothing below 0
 SIZES = ("len", "numel", "size")
@@ -203,6 +204,7 @@ class Changes:
             yield from map(ast.Constant, equations(value) if EQUATION.fullmatch(value) else ())
             yield from map(ast.Constant, ("-inf", "inf") if NUMBER.fullmatch(value) else ())
             yield from map(ast.Constant, swapped_letters(value) if CODE.fullmatch(value) else ())
+            yield from map(ast.Constant, swapped_words(value) if NAMES.fullmatch(value) else ())
         else:
             yield from (ast.Constant(one) for one in near(value, self._known))
             if isinstance(value, (int, float)) and value >= LARGE:
@@ -323,7 +325,12 @@ class Changes:
         """A sum that grows, `total = total + x`, with one of both times what the function multiplies something else by:
         sums of a softmax in parts."""
         grown = _grown(node)
-        function = None if grown is None else self._scopes.function(grown[0].lineno)
+        function = self._scopes.function(node.lineno) if isinstance(node, (ast.stmt, ast.expr)) else None
+        if function is not None and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            for name in powers(function):  # the sum may be an argument, or what is returned
+                factor = ast.Name(name, ast.Load())
+                yield ast.BinOp(ast.BinOp(node.left, ast.Mult(), factor), ast.Add(), node.right)
+                yield ast.BinOp(node.left, ast.Add(), ast.BinOp(node.right, ast.Mult(), factor))
         if grown is None or function is None:
             return
         products = [
@@ -471,10 +478,27 @@ def _grown(node: ast.AST) -> tuple[ast.expr, ast.expr, ast.expr] | None:
     return None
 
 
+def powers(function: ast.FunctionDef) -> list[str]:
+    """Locals that a function makes by `exp`."""
+    made = (
+        one.targets[0]
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and called(one.value.func) == "exp"
+    )
+    return list(dict.fromkeys(one.id for one in made if isinstance(one, ast.Name)))
+
+
 def swapped_letters(text: str) -> Iterator[str]:
     """A text with two neighbours exchanged."""
     for i in range(len(text) - 1):
         yield text[:i] + text[i + 1] + text[i] + text[i + 2 :]
+
+
+def swapped_words(text: str) -> Iterator[str]:
+    """A list of names, as `norm attention drop`, with two neighbours exchanged."""
+    names = re.split(r"([ ,]+)", text)  # with what is between them
+    for i in range(0, len(names) - 2, 2):
+        yield "".join([*names[:i], names[i + 2], names[i + 1], names[i], *names[i + 3 :]])
 
 
 def _other_end(node: ast.Slice) -> Iterator[ast.Slice]:

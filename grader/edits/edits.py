@@ -22,6 +22,7 @@ from grader.edits.kept_things import (
     in_dtype_of,
     in_full_precision,
     into_a_copy,
+    onto_what_is_there,
     out_of_place,
     unkept,
     unless_none,
@@ -177,7 +178,7 @@ class Edits:
             (first, (self._given_twice,)),
             (first[:NEAR], changed),
             (conditions[:NEAR], changed),
-            ([*second, *rest], (self._changes.of_few_attributes,)),
+            (statements, (self._changes.of_few_attributes,)),
             (statements, (self._moves.begun,)),
             (statements, (self._moves.repeated_names, self._moves.displaced, without_room)),
             (first, changed),
@@ -249,6 +250,7 @@ class Edits:
             self._in_dtype_of,
             unless_none,
             into_a_copy,
+            onto_what_is_there,
             in_all_groups,
             with_repetitions,
             self._with_another_name,
@@ -273,6 +275,7 @@ class Edits:
             self._past_an_end,
             self._changes.of_a_part,
             self._changes.rescaled,
+            self._by_given_share,
             self._counted,
             begun_elsewhere,
             back_in_order,
@@ -382,6 +385,8 @@ class Edits:
             yield from (self._file.with_one(one, new) for one in names for new in self._changes.renamed(one))
         if isinstance(node, ast.Call):
             yield from self._keywords.handed_on(node, self._scopes.given(node.lineno))
+        if isinstance(node, ast.Name):
+            yield from self._keywords.handed_on_later(node, self._scopes.given(node.lineno))
 
     def _of_all(self, node: ast.AST) -> Iterator[str]:
         yield from (self._file.with_one(old, new) for old, new in of_all(node))
@@ -486,6 +491,14 @@ class Edits:
             for name in self._scopes.numbers(node.lineno):
                 rest = ast.BinOp(ast.Constant(1), ast.Sub(), ast.Name(name, ast.Load()))
                 yield ast.BinOp(node.left, node.op, rest)
+
+    def _by_given_share(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A quotient of what was counted, where something is drawn by a share that the function is given, as what that
+        leaves on average: `1 / (1 - p)`."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and self._scopes.draws(node.lineno):
+            for name in self._scopes.numbers(node.lineno):
+                rest = ast.BinOp(ast.Constant(1), ast.Sub(), ast.Name(name, ast.Load()))
+                yield ast.BinOp(ast.Constant(1), ast.Div(), rest)
 
     def _of_mean(self, node: ast.AST) -> Iterator[ast.AST]:
         """What goes backward, divided by a local."""

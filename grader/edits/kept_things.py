@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from grader.edits.syntax import (
@@ -16,6 +17,7 @@ from grader.edits.syntax import (
 )
 
 MOST_LIKE = 3  # arguments
+IN_PLACE = re.compile(r"[a-z]_$")
 
 
 def in_full_precision(node: ast.AST) -> Iterator[ast.Call]:
@@ -112,8 +114,16 @@ def unkept(node: ast.AST) -> Iterator[ast.stmt]:
             yield ast.Assign([ast.Name(one.id, ast.Store())], value)
 
 
-def out_of_place(node: ast.AST) -> Iterator[ast.stmt]:
-    """A statement that changes what a name stands for, which may be kept elsewhere: the name gets the result alone."""
+def out_of_place(node: ast.AST) -> Iterator[ast.stmt | ast.Call]:
+    """A statement that changes what a name stands for, which may be kept elsewhere: the name gets the result alone; a
+    result, as `x.logical_and_(y)`, for which nothing is changed."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and IN_PLACE.search(node.func.attr)
+    ):
+        changing_nothing = ast.Attribute(node.func.value, node.func.attr[:-1], ast.Load())
+        yield ast.Call(changing_nothing, node.args, node.keywords)
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         if not isinstance(node.value, ast.Constant):
             before = ast.Name(node.target.id, ast.Load())
@@ -125,6 +135,18 @@ def out_of_place(node: ast.AST) -> Iterator[ast.stmt]:
         if called(function) == f"{name}_" and not name.endswith("_") and isinstance(of, ast.Name):
             result = ast.Call(ast.Attribute(of, name, ast.Load()), node.value.args, node.value.keywords)
             yield ast.Assign([ast.Name(of.id, ast.Store())], result)
+
+
+def onto_what_is_there(node: ast.AST) -> Iterator[ast.Call]:
+    """What `x.scatter_(dim, index, value)` writes in place of what is there, added to it."""
+    function = node.func if isinstance(node, ast.Call) else None
+    if isinstance(node, ast.Call) and isinstance(function, ast.Attribute):
+        name, end = function.attr.removesuffix("_"), "_" * function.attr.endswith("_")
+        added = {"scatter": "scatter_add", "index_copy": "index_add"}.get(name)
+        if added is not None:
+            yield ast.Call(ast.Attribute(function.value, added + end, ast.Load()), node.args, node.keywords)
+        if name == "scatter":  # of one number
+            yield ast.Call(function, node.args, [*node.keywords, ast.keyword("reduce", ast.Constant("add"))])
 
 
 def without_an_end(node: ast.AST) -> Iterator[ast.AST]:

@@ -71,6 +71,16 @@ class Keywords:
                     more = ast.keyword(name, ast.Name(name, ast.Load()))
                     yield ast.Call(node.func, node.args, [*node.keywords, more])
 
+    def handed_on_later(self, node: ast.Name, names: Sequence[str]) -> Iterator[ast.Lambda]:
+        """What the file has, and calls elsewhere, with a value that has the name of an argument: `f` as
+        `lambda *given: f(*given, pad=pad)`."""
+        own = self._own.get(node.id)
+        for name in defaults_of(own) if own is not None and isinstance(node.ctx, ast.Load) else ():
+            if name in names:
+                given = ast.Starred(ast.Name("given", ast.Load()), ast.Load())
+                call = ast.Call(node, [given], [ast.keyword(name, ast.Name(name, ast.Load()))])
+                yield ast.Lambda(ast.arguments([], [], ast.arg("given"), [], [], None, []), call)
+
     def _arguments(self, node: ast.Call) -> list[str]:
         """The positional arguments of what the file has."""
         own = self._own.get(self._name(node))

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 from grader.edits.idle import unread
 from grader.edits.parsed import nodes_of
-from grader.edits.syntax import PATHS, SELF, called, declared, properties
+from grader.edits.syntax import DRAWING, PATHS, SELF, called, declared, properties
 
 NEAREST = 6  # locals that come before arguments
 
@@ -147,6 +147,11 @@ class Scopes:
         """The innermost function around a line."""
         found = self._around(line, (ast.FunctionDef,))
         return found[0] if found else None  # type: ignore[return-value]
+
+    def draws(self, line: int) -> bool:
+        """Whether the function around a line draws random numbers."""
+        function = self.function(line)
+        return function is not None and DRAWING.search(ast.unparse(function)) is not None
 
     def read_after(self, statement: ast.stmt) -> list[ast.Name]:
         """The names that the function around a statement reads after it."""

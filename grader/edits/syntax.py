@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from typing import TypeGuard
 
 from grader.edits.parsed import nodes_of
@@ -38,6 +39,8 @@ FACTORIES = {
     "randint",
 }
 """Functions of torch that make a tensor."""
+DRAWING = re.compile(r"\b(rand\w*|uniform_?|normal_?|bernoulli_?|multinomial)\b")
+"""In code that draws random numbers."""
 
 
 def is_text(node: ast.AST) -> bool:

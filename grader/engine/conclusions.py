@@ -23,6 +23,12 @@ FEW = 40  # numbers of which nothing can be said
 
 TINY = 1e-6  # a gradient that is 0 may arrive as what rounding left of it
 
+PADDING = (
+    "zeros-taken-for-padding",
+    "Only vectors of zeros give wrong results: the code takes them for padding, or divides by their size. What is "
+    "padding, masks say.",
+    "Search for a comparison with 0 and for a division.",
+)
 # What a trait of a scenario means, when exactly the scenarios that have it go wrong: id, a sentence, and a hint if
 # trying it alone is none.
 TRAITS: dict[str, tuple[str, ...]] = {
@@ -48,11 +54,12 @@ TRAITS: dict[str, tuple[str, ...]] = {
         "range-limited", "Only large values give wrong results: a step clips or rounds them.",
         "Search for clamp, for activations such as tanh, and for conversions to another dtype.",
     ),
-    "vectors of zeros": (
-        "zeros-taken-for-padding",
-        "Only vectors of zeros give wrong results: the code takes them for padding, or divides by their size. What is "
-        "padding, masks say.",
-        "Search for a comparison with 0 and for a division.",
+    "vectors of zeros": PADDING,
+    "zeros": PADDING,  # whether all vectors are zeros, or some
+    "nothing but zeros": (
+        "zeros-handled-apart",
+        "Only an input of nothing but zeros gives wrong results: to the code it is a case of its own.",
+        "Search for what decides which code runs: any(), all(), a sum, a comparison with 0.",
     ),
     REWEIGHTED: (
         "stale-weights", "The result is that of weights that the module had before: something made of them is kept.",
@@ -93,6 +100,11 @@ TRAITS: dict[str, tuple[str, ...]] = {
     ),
     "a batch of one": ("assumes-batch", "The code does not cope with a batch of one."),
     "a length of one": ("assumes-length", "The code does not cope with sequences of length one."),
+    "a mask for a length of one": (
+        "mask-unused-at-length-one",
+        "The mask is not used where sequences have length one, as if the one key were always allowed.",
+        "Which condition on a length decides whether there is a mask?",
+    ),
     "an odd size": ("assumes-even", "The code does not cope with odd sizes."),
     "unequal lengths": (
         "assumes-equal-lengths", "The code assumes that there are as many queries as keys.",

@@ -183,6 +183,11 @@ def under_no_grad(scenario: Scenario) -> Scenario:
     return _prepared(scenario, "under torch.no_grad()", scenario.traits | {NO_GRAD}, records=False)
 
 
+def traits_of(title: str) -> frozenset[str]:
+    """The traits of a scenario that is called after its trait: those of zeros have another one in common."""
+    return frozenset({title, "zeros"} if title in ("vectors of zeros", "nothing but zeros") else {title})
+
+
 def only_form(scenario: Scenario, dtype: torch.dtype = torch.float32) -> Scenario:
     """The dtype and shape of the results, and whether all is finite: of numbers that are dropped by chance.
 

@@ -104,7 +104,11 @@ class Cures:
         """
         if self._undoing is None:
             return []
-        needed = () if only or within or self._source.compiled else self._records.needed or ()
+        scenarios = [one.scenario for one in smallest_first(wrong)]
+        anywhere = only or within or self._source.compiled
+        if not anywhere:  # what a call keeps may be wrong in later ones alone, in which other lines run
+            anywhere = self._undoing.is_right_when_new(scenarios[0])
+        needed = () if anywhere else self._records.needed or ()
         right = solution_text(wrong[0].scenario.component)
         edits = Edits(text or self._text, needed, right, self._records.lacking())
         unused = [] if only else self._records.nothing_gets()
@@ -125,10 +129,9 @@ class Cures:
             tried = joined(edits.as_in(like, suspected), tried)
         if not (only or text or self._grading.is_read(wrong[0].scenario.component, HURRIED_READINGS)):
             # what is suspected may be so by wrong weights
-            anywhere = edits.among([*suspected, *odd, *others], [], fairly=True)
-            tried = joined(self._undoing.unhurried(anywhere), tried)
+            every = edits.among([*suspected, *odd, *others], [], fairly=True)
+            tried = joined(self._undoing.unhurried(every), tried)
         known = () if only or text else self._searched.cures
-        scenarios = [one.scenario for one in smallest_first(wrong)]
         return self._undoing.search(
             scenarios,
             islice(tried, most),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable
 from grader.edits.changed_part import MANY, only_more_room, size_of_change
 from grader.edits.ending import Ending
+from grader.edits.syntax import DRAWING
 from grader.engine.answers import Answers, Choice
 from grader.engine.scenario import Scenario, scenarios_of
 from grader.engine.work_clock import clock
@@ -34,7 +34,6 @@ HURRIED_READINGS = 2  # later: of two norms alike
 ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 MOST_OTHERS = 3  # scenarios of another component that a change must not make wrong
 MOST_NOTED = 12  # changes that make a first wrong result right
-DRAWING = re.compile(r"\b(rand\w*|uniform_?|normal_?|bernoulli_?|multinomial)\b")
 MOST_PARTLY = 6  # lines in which a change makes some wrong results right
 
 Tried = Iterable[tuple[int, str]]  # lines, and the file with one of them changed, the most likely first
@@ -86,6 +85,7 @@ class Undoing:
         self._known: dict[str, dict[Choice, int]] = {}
         self._readings: dict[Choice, int] = {}  # of weights, with which a copy was right
         self._ending = Ending(text)
+        self._when_new: dict[Scenario, bool] = {}
         self._others: dict[str, list[list[Scenario]]] = {}  # by component: what is right of the others
         # of the last search: changes that make only some wrong results right, and whether there were no more to try
         self.partly: list[Cure] = []
@@ -176,7 +176,7 @@ class Undoing:
         A file that is right when it was just loaded keeps something from earlier calls: they are made before, in their
         order, else a few that are right, or all. Nothing is asked first where it is right even so.
         """
-        if not self._right(self._text, wrong[:1]):
+        if not self.is_right_when_new(wrong[0]):
             return wrong[:1], [*wrong, *right]
         in_order = [one for one in self._answers.scenarios if one in wrong or one in right]
         for everything in (in_order, [*right[:MOST_BEFORE], *wrong, *right[MOST_BEFORE:]], [*right, *wrong]):
@@ -184,6 +184,12 @@ class Undoing:
             if len(found) < len(everything):
                 return everything[: len(found) + 1], everything
         return [], in_order
+
+    def is_right_when_new(self, scenario: Scenario) -> bool:
+        """Whether the file is right in this scenario when it was just loaded."""
+        if scenario not in self._when_new:
+            self._when_new[scenario] = self.are_right(self._text, [scenario])
+        return self._when_new[scenario]
 
     def _spares_others(self, text: str, component: str) -> bool:
         """Whether what is right of other components is so with another text: each has its first few scenarios asked."""

@@ -635,3 +635,35 @@ def test_what_is_done_for_its_effects_is_done_in_any_case() -> None:
 def test_another_key_of_the_same_dictionary_is_looked_up() -> None:
     text = "def f(x):\n    of = {'lowest': x.min(), 'min': x.abs()}\n    return of['min']\n"
     assert "return (of['lowest'])" in lines(text, 3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("x = x.sum().add_(y)", "x = (x.sum().add(y))"),
+        ("x.scatter_(0, y, 0.5)", "(x.scatter_(0, y, 0.5, reduce='add'))"),
+        ("x = x.scatter(0, y, z)", "x = (x.scatter_add(0, y, z))"),
+        ("x = y.numel() / y.sum() * torch.rand(3)", "x = (1 / (1 - p)) * torch.rand(3)"),
+        ("x = [norm(x), y.softmax(0)][kind]", "x = [norm(x), y.softmax(0)][(p)]"),
+        ("x = Both(norm, y)", "x = Both((lambda *given: norm(*given, p=p)), y)"),
+        ("x = 'norm drop, add'.split()", "x = 'drop norm, add'.split()"),
+    ],
+)
+def test_what_is_written_drawn_listed_or_handed_on_otherwise(wrong: str, right: str) -> None:
+    text = f"def norm(x, p=1):\n    return x\n\ndef f(x, y, z, p, kind):\n    {wrong}\n    return x\n"
+    assert right in lines(text, 5)
+
+
+def test_a_sum_gets_the_factor_of_another_one_wherever_it_stands() -> None:
+    text = (
+        "def f(old, new, x):\n    shrink = torch.exp(old - new)\n    half = old / 2\n"
+        "    return State(\n        old.total + x,\n        old.mixed * shrink + half * x,\n    )\n"
+    )
+    found = lines(text, 5)
+    assert {"(old.total * shrink + x),", "(old.total + x * shrink),"} <= found
+    assert "(old.total * half + x)," not in found
+
+
+def test_one_of_two_equal_attributes_is_another_one() -> None:
+    text = "class A:\n    def f(self):\n        self.k, self.v = g(self.k), g(self.k)\n"
+    assert "self.k, self.v = g(self.k), g((self.v))" in lines(text, 3)

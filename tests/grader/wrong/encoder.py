@@ -290,6 +290,15 @@ class Norm(nn.Module):
             + "            if p.dim() > 1:\n                nn.init.xavier_uniform_(p)\n"
         ),
     ),
+    "no mask for one position": (
+        frozenset({"mask-unused-at-length-one", "mask-not-passed"}),
+        file(
+            layer_forward=LAYER_FORWARD.replace(
+                "        if self.norm",
+                "        src_mask = src_mask if x.size(1) > 1 else None\n        if self.norm",
+            )
+        ),
+    ),
     "parts wrapped in a list": (
         frozenset({"part-not-registered"}),
         file(

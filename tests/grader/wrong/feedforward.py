@@ -47,6 +47,13 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
     "leaky, a slope of 1/3": (LEAKY, network("F.leaky_relu(h, 1 / 3)")),
     "slanting the other way": (LEAKY, network("h.relu() + 0.05 * (-h).relu()")),
     "no number below -1": (frozenset(), network("h.clamp(min=-1)")),
+    "nothing for an input of zeros": (
+        frozenset({"zeros-handled-apart", "bias-unused"}),
+        network("h.relu()").replace(
+            "        h = self.up(x)\n",
+            "        if not x.any():\n            return torch.zeros_like(x)\n        h = self.up(x)\n",
+        ),
+    ),
     "the second bias is not added": (
         frozenset({"bias-unused"}),
         network("h.relu()").replace(

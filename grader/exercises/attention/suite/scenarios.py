@@ -26,6 +26,7 @@ from grader.api import (
     causal,
     grading_of,
     only_form,
+    traits_of,
     under_no_grad,
     with_dropped_gradients,
     with_fixed_inputs,
@@ -40,6 +41,7 @@ WIDTH, VALUE_WIDTH = 8, 6
 LARGEST_MAP = 12
 SIZES = ((8, 2), (12, 3), (6, 1))  # d_model, num_heads
 BACKWARD, FULLY, DROPS = "the backward pass", "a fully masked row", "dropout in train mode"
+ONE_KEY = "one key, to which some queries may not attend"
 Look = Callable[[Client, Question], Answer]
 
 
@@ -161,7 +163,14 @@ def _empty_rows(draws: Draws) -> list[Scenario]:
     mask, inputs = draws.mask(2, 1, 4, 5), draws.inputs((2, 2), 4, 5, WIDTH)
     mask[0, :, 1] = False
     mask[1, :, 3] = False
-    return _with_empty_rows(Question(inputs, mask), draws.normal(2, 2, 4, WIDTH))
+    found = _with_empty_rows(Question(inputs, mask), draws.normal(2, 2, 4, WIDTH))
+    lone = Question(draws.inputs((2, 2), 3, 1, WIDTH), _some_closed())
+    return [*found, *_both(ONE_KEY, "empty rows", lone, FULLY, see=look.finite)]
+
+
+def _some_closed() -> Tensor:
+    """bool [B, 1, 1, 1]: the one key of the second sentence may not be attended to."""
+    return torch.tensor([True, False]).view(2, 1, 1, 1)
 
 
 def _with_empty_rows(asked: Question, cotangent: Tensor) -> list[Scenario]:
@@ -236,10 +245,9 @@ def _extremes(draws: Draws) -> list[Scenario]:
 
 def _limits(asked: Mapping[str, Question], masked: Question) -> list[Scenario]:
     long = "a long sequence"
-    own = ("many sentences", "wide vectors", "vectors of zeros")
-    traits = {title: title if title in own else long for title in asked}
+    traits = {title: traits_of(long if title in ("many keys", "many queries") else title) for title in asked}
     return [
-        *(_one(title, "numbers", one, traits[title], see=look.plain) for title, one in asked.items()),
+        *(_one(title, "numbers", one, *traits[title], see=look.plain) for title, one in asked.items()),
         *_both("a long sequence", "some masks", masked, long),
     ]
 
@@ -343,7 +351,9 @@ class ClassMaker:
         mask[0, :, 1] = False
         mask[1] = False
         asked = self.question(self.draws.inputs((2,), 4, 5, 8), 2, mask)
-        return _with_empty_rows(asked, self.draws.normal(2, 4, 8))
+        found = _with_empty_rows(asked, self.draws.normal(2, 4, 8))
+        lone = self.question(self.draws.inputs((2,), 3, 1, 8), 2, _some_closed())
+        return [*found, *_both(ONE_KEY, "empty rows", lone, FULLY, see=look.finite)]
 
     def gradients(self) -> list[Scenario]:
         asked = self.question(self.draws.inputs((2,), 3, 5, 12), 3)
@@ -413,6 +423,7 @@ class ClassMaker:
             "many sentences": self.question(draws.inputs((draws.length(),), 2, 3, 6), 2),
             "wide vectors": self.question(draws.inputs((2,), 2, 3, 72), 9),
             "vectors of zeros": self.question(_with_zeros(draws.inputs((2,), 4, 5, 8)), 2),
+            "nothing but zeros": self.question((torch.zeros(2, 4, 8, dtype=torch.float64),) * 3, 2),
         }
         mask = draws.mask(1, 1, queries, keys)
         return _limits(asked, self.question(draws.inputs((1,), queries, keys, 8), 2, mask))

@@ -24,6 +24,7 @@ from grader.api import (
     only_form,
     own_parameters,
     parameter_facts,
+    traits_of,
     under_no_grad,
     weights_kept,
     with_dropped_gradients,
@@ -50,6 +51,7 @@ from grader.exercises.encoder_and_decoder.suite.kinds import (
 Ask = Callable[[Client], Answer]
 PLACES = ("post", "pre")
 LONE = ("a batch of one", "a length of one")
+SHORT = ("a length of one", "a mask for a length of one")
 FORMS: tuple[tuple[str, masks.Form, str], ...] = (
     ("a bool mask [B, 1, 1, T]", masks.padding, "a bool mask"),
     ("a bool mask [T, T]", masks.square, "a bool mask"),
@@ -82,7 +84,7 @@ def numbers(
     *,
     forms: masks.Forms | None = None,
     scale: float = 1.0,
-    zeros: bool = False,
+    zeros: Callable[[Tensor], Tensor] | None = None,
     keyword: bool = False,
     spare: bool = True,
     backward: bool = False,
@@ -92,7 +94,7 @@ def numbers(
     Args:
         forms: of the masks, by the names of forward's arguments.
         scale: of x, and of what the parts add to it.
-        zeros: whether some vectors of x, and of memory, are zeros.
+        zeros: what puts zeros into x, and into memory.
         keyword, spare: see `call`.
         backward: gradients of x, memory and the layer's own norms.
     """
@@ -107,7 +109,7 @@ def numbers(
         given = batch_of(kind, draws, size, masks.drawn(kind, draws, size, forms or {}), scale)
         if zeros:
             named = ((name, given.get(name)) for name in ("x", "memory"))
-            given |= {name: with_zeros(x) for name, x in named if x is not None}
+            given |= {name: zeros(x) for name, x in named if x is not None}
         cotangent = draws.normal(size.batch, size.length, size.width) if backward else None
         answer = call(client, layer, given, keyword=keyword, spare=spare, cotangent=cotangent)
         return {**answer, **heard(client, kind, parts, given)}
@@ -236,11 +238,19 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         one(title(Size(1, 1, 6, 1).title), norm, ask_for(3, Size(1, 1, 6, 1)), *LONE),
         one(title("rows that hardly vary"), "eps", ask_for(4, scale=3e-3)),
         one(title("a long sequence"), norm, ask_for(5, long), "a long sequence"),
-        one(title("vectors of zeros"), norm, ask_for(7, zeros=True), "vectors of zeros"),
+        one(title("vectors of zeros"), norm, ask_for(7, zeros=with_zeros), *traits_of("vectors of zeros")),
+        one(
+            title("nothing but zeros"),
+            norm,
+            ask_for(8, zeros=torch.zeros_like),
+            *traits_of("nothing but zeros"),
+        ),
         one(title("many sentences"), norm, ask_for(6, Size(long.length, 3, 6, 2)), "many sentences"),
     ]
     for i, (text, form, *traits) in enumerate(FORMS, start=10):
         found.append(one(title(text), "masks", ask_for(i, forms=masks.every(kind, form)), *traits))
+    short = ask_for(9, Size(3, 1, 6, 1), forms=masks.every(kind, masks.closed_row))
+    found.append(one(title("a length of one, with masks"), "masks", short, *SHORT))
     if kind.memory:
         for i, name in enumerate(("src_mask", "tgt_mask"), start=16):
             found.append(one(title(f"{name} alone"), "masks", ask_for(i, forms={name: masks.separate})))

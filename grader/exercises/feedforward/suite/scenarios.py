@@ -26,6 +26,7 @@ from grader.api import (
     no_shape,
     only_form,
     parameter_facts,
+    traits_of,
     under_no_grad,
     with_dropped_gradients,
     with_fixed_inputs,
@@ -107,8 +108,9 @@ def _extremes(seed: int) -> list[Scenario]:
         "wide vectors": _plain(seed + 2, (2, 3, draws.length()), draws.integer(514, 530)),
         "large numbers": _plain(seed + 3, (2, 5, 8), 20, factor=1e6),
         "vectors of zeros": _plain(seed + 4, (2, 5, 8), 20, zeros=True),
+        "nothing but zeros": _plain(seed + 5, (2, 5, 8), 20, factor=0.0),
     }
-    return [Scenario(trait, NAME, "numbers", ask, traits=frozenset({trait})) for trait, ask in asked.items()]
+    return [Scenario(trait, NAME, "numbers", ask, traits=traits_of(trait)) for trait, ask in asked.items()]
 
 
 def _gradients(seed: int) -> list[Scenario]:

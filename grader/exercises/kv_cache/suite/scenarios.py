@@ -22,6 +22,7 @@ from grader.api import (
     grading_of,
     is_bias_of,
     own_parameters,
+    traits_of,
     under_no_grad,
     with_zeros,
 )
@@ -56,7 +57,7 @@ def _plain(
     *,
     method: str = "",
     loud: float = 1.0,
-    zeros: bool = False,
+    zeros: Callable[[Tensor], Tensor] | None = None,
     others: int = 0,
     training: bool = False,
 ) -> Ask:
@@ -66,7 +67,7 @@ def _plain(
         draws, (batch, length, width) = Draws(seed), shape
         stepper, _ = ready(client, draws, width, heads, loud=loud, training=training)
         given = [draws.normal(batch, length, width)]
-        given = [with_zeros(one) for one in given] if zeros else given
+        given = [zeros(one) for one in given] if zeros else given
         if others:
             given.append(draws.normal(others, length, width))
         return client.call(stepper, *given, method=method)
@@ -172,7 +173,14 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("a long sequence", "steps", _plain(seed + 15, (1, long, 8), 2), "a long sequence"),
         _one("many sentences", "steps", _plain(seed + 16, (Draws(seed).length(), 3, 8), 2), "many sentences"),
         under_no_grad(_one("5 steps of [2, 1, 8]", "steps", _plain(seed + 24, (2, 5, 8), 2))),
-        _one("steps of zeros", "steps", _plain(seed + 20, (2, 5, 8), 2, zeros=True), "vectors of zeros"),
+        _one(
+            "steps of zeros", "steps", _plain(seed + 20, (2, 5, 8), 2, zeros=with_zeros),
+            *traits_of("vectors of zeros"),
+        ),
+        _one(
+            "steps of nothing but zeros", "steps", _plain(seed + 25, (2, 4, 8), 2, zeros=torch.zeros_like),
+            *traits_of("nothing but zeros"),
+        ),
         _one("the cache after 4 steps of [2, 1, 8]", "steps", _growth(seed + 6, (2, 4, 8), 2)),
         _one("4 steps with large scores", "steps", loud, slack=100.0),  # one unit in a score's last place shows
         _one("a second sequence", "memory", _plain(seed + 8, (2, 3, 8), 2, method="again", others=2), other),

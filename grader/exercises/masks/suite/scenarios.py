@@ -79,6 +79,7 @@ def _of_tokens(name: str, seed: int) -> list[Scenario]:
         "no PAD at all": (NONE, ()),
         "one sentence": ([[4, 2, 0]], ("a batch of one",)),
         "one token": ([[5], [0], [3]], ("a length of one",)),
+        "nothing but PAD": ([[0, 0, 0], [0, 0, 0]], ()),
     }
     anywhere = {"PAD anywhere": ANYWHERE, "as many sentences as tokens": SQUARE, "ids drawn at random": drawn}
     other = {

@@ -22,6 +22,7 @@ from grader.api import (
     beside_another,
     grading_of,
     parameter_facts,
+    traits_of,
     under_no_grad,
     with_zeros,
 )
@@ -141,8 +142,9 @@ def _extremes(seed: int) -> list[Scenario]:
         "wide vectors": _plain(seed + 2, (2, 3, draws.integer(514, 530))),
         "large numbers": _plain(seed + 3, (2, 3, 8), factor=1e8),
         "vectors of zeros": _plain(seed + 4, (2, 5, 8), zeros=True),
+        "nothing but zeros": _plain(seed + 5, (2, 5, 8), factor=0.0),
     }
-    made = [Scenario(trait, NAME, "numbers", ask, traits=frozenset({trait})) for trait, ask in asked.items()]
+    made = [Scenario(trait, NAME, "numbers", ask, traits=traits_of(trait)) for trait, ask in asked.items()]
     return [*made, Scenario("one number of a row far from the others", NAME, "numbers", one_sticks_out)]
 
 
