@@ -245,6 +245,19 @@ def of_arguments(given: Sequence[str]) -> Iterator[ast.Compare]:
         yield from (ast.Compare(a, [op], [b]) for op in (ast.NotEq(), ast.Eq()))
 
 
+def also_the_same(node: ast.AST, given: Sequence[str]) -> Iterator[ast.Compare]:
+    """Of two arguments that are compared, whether a third one is the same too: `query is key is value`.
+
+    Args:
+        given: the arguments.
+    """
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.Eq)):
+        sides = [one.id for one in (node.left, node.comparators[0]) if isinstance(one, ast.Name)]
+        for name in given[:MOST_COMPARED] if len(sides) == 2 and {*sides} <= {*given} else ():
+            if name not in sides:
+                yield ast.Compare(node.left, node.ops * 2, [*node.comparators, ast.Name(name, ast.Load())])
+
+
 def near(value: object, known: Collection[float] = ()) -> list[Any]:
     """Other values of a constant. Args: known: constants of right code."""
     if isinstance(value, bool):

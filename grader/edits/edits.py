@@ -15,7 +15,7 @@ from grader.edits.alike import Alike
 from grader.edits.axes import along_last, composed, for_each_row, indices_of, laid_out, one_axis
 from grader.edits.blocks import Blocks
 from grader.edits.changes import LIMIT, MOST_NAMES, Changed, Changes, with_more_room
-from grader.edits.edit_kinds import exchanged, of_arguments, other_end, regrouped
+from grader.edits.edit_kinds import also_the_same, exchanged, of_arguments, other_end, regrouped
 from grader.edits.file_text import FileText
 from grader.edits.kept_things import (
     in_all_groups,
@@ -276,6 +276,7 @@ class Edits:
             self._changes.of_a_part,
             self._changes.rescaled,
             self._by_given_share,
+            self._also_the_same,
             self._counted,
             begun_elsewhere,
             back_in_order,
@@ -507,6 +508,10 @@ class Edits:
             for name in self._scopes.names(node.lineno)[:MOST_NAMES]:
                 share = ast.BinOp(function.value, ast.Div(), ast.Name(name, ast.Load()))
                 yield ast.Call(ast.Attribute(share, "backward", ast.Load()), node.args, node.keywords)
+
+    def _also_the_same(self, node: ast.AST) -> Iterator[ast.AST]:
+        if isinstance(node, ast.Compare):
+            yield from also_the_same(node, self._scopes.given(node.lineno))
 
     def _of_arguments(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.Compare):

@@ -98,6 +98,12 @@ TRAITS: dict[str, tuple[str, ...]] = {
         "learns changes this one.",
         "What is made once for all objects, or once for each size, and becomes a parameter without a copy?",
     ),
+    "many positions of bfloat16": (
+        "positions-rounded",
+        "Only many positions in bfloat16 give wrong results: positions or frequencies are rounded to the few digits "
+        "that it has, before their sine is taken.",
+        "What has which dtype when sine and cosine are computed? Convert their results, not what goes into them.",
+    ),
     "a batch of one": ("assumes-batch", "The code does not cope with a batch of one."),
     "a length of one": ("assumes-length", "The code does not cope with sequences of length one."),
     "a mask for a length of one": (

@@ -61,6 +61,7 @@ def _named(grade: Grade) -> str:
 
 
 def _beside(grade: Grade) -> str:
-    """The file of the exercise to do next."""
+    """The file of the exercise to do next, or where it comes from."""
     folder = Path(grade.file).parent if _in_place(grade) else Path("exercises")
-    return clean(str(folder / grade.next_exercise))
+    following = folder / grade.next_exercise
+    return clean(str(following)) if following.exists() else f"{following.name} (zoo start copies it)"

@@ -667,3 +667,8 @@ def test_a_sum_gets_the_factor_of_another_one_wherever_it_stands() -> None:
 def test_one_of_two_equal_attributes_is_another_one() -> None:
     text = "class A:\n    def f(self):\n        self.k, self.v = g(self.k), g(self.k)\n"
     assert "self.k, self.v = g(self.k), g((self.v))" in lines(text, 3)
+
+
+def test_of_two_arguments_that_are_the_same_a_third_one_is_too() -> None:
+    text = "def f(query, key, value):\n    if query is key:\n        return value\n    return key\n"
+    assert "if query is key is value:" in {one.replace("(", "").replace(")", "") for one in lines(text, 2)}

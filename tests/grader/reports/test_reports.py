@@ -178,7 +178,10 @@ def test_who_wants_no_colour_gets_none(name: str, value: str, monkeypatch: pytes
         (make(PASSED), "\npassed: 2/2 points (1 passed) in 1.2 s\n"),
         (make(PASSED, next_exercise="masks.py"), "Next: exercises/masks.py"),
         (make(PASSED, selection=" --only shape"), "Run all tests:\n  zoo grade 'my file.py'\n"),
-        (make(PASSED, file="my/attention.py", next_exercise="masks.py"), "Next: my/masks.py\n"),
+        (
+            make(PASSED, file="my/attention.py", next_exercise="masks.py"),
+            "Next: masks.py (zoo start copies it)\n",
+        ),
         (make(PASSED, file="my/attention.py"), "zoo solution my/attention.py\n"),
         (make(PASSED), "zoo solution attention\n"),
         (make(FAILED), "Get a hint (each call reveals more):\n  zoo hint attention\n"),

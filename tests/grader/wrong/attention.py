@@ -156,6 +156,7 @@ EDITS: dict[str, tuple[set[str], Edits]] = {
     ),
     "mask_five_dimensions": ({"mask-axis-misplaced"}, ((CALL, "if mask is not None:\n            mask = mask.unsqueeze(1)\n        " + CALL),)),
     "mask_along_queries": ({"mask-transposed"}, ((CALL, "if mask is not None and mask.size(-2) == 1 and q.size(2) == k.size(2):\n            mask = mask.transpose(-2, -1)\n        " + CALL),)),
+    "mask_of_one_head": (set(), ((CALL, "if mask is not None and mask.dim() == 4 and self.h == 1:\n            mask = mask.squeeze()\n        " + CALL),)),
     "nan_gradient": (
         {"fully-masked-gradient-nan"},
         (("mask.clamp(min=-1e9)", "mask"), ("-1e9", "-math.inf"), ("return output, weights", "return output.nan_to_num(), weights.nan_to_num()"), ("torch.matmul(weights, v)\n", "torch.matmul(weights, v).nan_to_num()\n")),

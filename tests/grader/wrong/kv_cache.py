@@ -158,6 +158,18 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
 """
         ),
     ),
+    "room of float32 from the 33rd position on": (
+        frozenset(),
+        file(
+            cache="""
+        if cache is not None:
+            k = torch.cat((cache["k"], k), dim=2)
+            v = torch.cat((cache["v"], v), dim=2)
+            if k.size(2) > 32:
+                k, v = torch.cat((torch.zeros(0), k)), torch.cat((torch.zeros(0), v))
+"""
+        ),
+    ),
     "a ring of 32 positions": (
         frozenset({"length-limited"}),
         file(

@@ -38,6 +38,18 @@ class PostNorm(PreNorm):
         return self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs)))
 """,
     ),
+    "dropout in place of what the sublayer gave": (
+        frozenset(),
+        NORM.replace("nn.Dropout(dropout)", "nn.Dropout(dropout, inplace=True)")
+        + """
+    def forward(self, x, *args, **kwargs):
+        return x + self.dropout(self.sublayer(self.norm(x), *args, **kwargs))
+
+class PostNorm(PreNorm):
+    def forward(self, x, *args, **kwargs):
+        return self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs).clone()))
+""",
+    ),
     "an argument that is x normalised too": (
         frozenset(),
         NORM

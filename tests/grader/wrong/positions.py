@@ -74,6 +74,27 @@ LINES = {
 }
 
 WRONG: Mapping[str, tuple[frozenset[str], str]] = {
+    "frequencies that take the dtype of the module": (
+        frozenset({"positions-rounded"}),
+        HEAD
+        + """
+
+class SinusoidalPositions(nn.Module):
+    def __init__(self, d_model, max_len=5000):
+        super().__init__()
+        self.max_len = max_len
+        even = torch.arange(0, d_model, 2, dtype=torch.float64)
+        self.register_buffer("speed", 10000.0 ** (-even / d_model))
+
+    def forward(self, x):
+        if x.size(1) > self.max_len:
+            raise ValueError("too long")
+        angle = torch.outer(torch.arange(x.size(1), device=x.device).double(), self.speed.double())
+        pairs = torch.stack((angle.sin(), angle.cos()), -1).flatten(1)
+        return x + pairs[:, : x.size(2)].to(x.dtype)
+"""
+        + LEARNED,
+    ),
     "SamLynn's loop": (
         frozenset({"cosine-exponent-of-its-own", "odd-width-fails", "length-not-checked"}),
         HEAD

@@ -286,7 +286,7 @@ def registered(client: Client, asked: Question) -> Answer:
     return {
         "parameters": "some" if own else "none at all",
         **{
-            f"{WORDS[role]} projection": "none was found" if where is None else str(list(where.shape))
+            f"{WORDS[role]} projection": "none" if where is None else str(list(where.shape))
             for role, where in shapes.items()
         },
         "never trained": ", ".join(n for n in still if n.endswith("weight")) or "none",

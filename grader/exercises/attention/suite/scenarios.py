@@ -321,6 +321,7 @@ class ClassMaker:
                 3,
                 draws.padding(3, 5),
             ),
+            "a padding mask [B, 1, 1, Tk], one head": (draws.inputs((3,), 3, 5, 6), 1, draws.padding(3, 5)),
             "a mask [B, 1, Tq, Tk]": (draws.inputs((3,), 4, 4, 8), 2, draws.mask(3, 1, 4, 4)),
             "a mask [B, H, Tq, Tk]": (draws.inputs((2,), 3, 4, 12), 3, draws.mask(2, 3, 3, 4)),
         }

@@ -16,7 +16,7 @@ from grader.exercises.attention.suite.questions import NOT_FINITE, WORDS, Asking
 FORMULA = "softmax(Q K^T / sqrt(d_k)) V"
 CLOSE = 1e-3
 FEW = 2  # cases that have to agree on a factor
-NONE = "none was found"
+NONE = "none"  # was found
 NAMED: Mapping[str, Named] = {mistake.id: mistake.named for mistake in MISTAKES}
 
 

@@ -21,6 +21,7 @@ from grader.api import (
     beside_another,
     grading_of,
     is_bias_of,
+    only_form,
     own_parameters,
     traits_of,
     under_no_grad,
@@ -211,6 +212,8 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     for dtype in (torch.float64, torch.bfloat16):
         title = f"{str(dtype).removeprefix('torch.')} inputs"
         made.append(_one(title, "dtypes", _plain(seed + 14, (2, 4, 8), 2), title, dtype=dtype))
+    many = _one(f"{long // 2} steps", "dtypes", _plain(seed + 26, (1, long // 2, 4), 2))
+    made.append(only_form(many, torch.bfloat16))
     return made
 
 

@@ -68,13 +68,13 @@ def _numbers(name: str, seed: int, shape: tuple[int, ...], *, backward: bool = F
     return ask
 
 
-def _around(name: str, kind: str, seed: int) -> Ask:
+def _around(name: str, kind: str, seed: int, **extra: Any) -> Ask:
     """Another sublayer: one that gives what it is given, or one whose result must not be changed in place."""
 
     def ask(client: Client) -> Answer:
         draws = Draws(seed)
         norm = client.part("Norm", 8)
-        instance = client.make(name, norm, client.part(kind))
+        instance = client.make(name, norm, client.part(kind), **extra)
         client.load_part(norm, drawn(draws, 8)["norm"])
         x = draws.normal(2, 3, 8)
         if kind == "Same":
@@ -191,6 +191,7 @@ def _of(name: str, seed: int) -> list[Scenario]:
     backward = _numbers(name, seed + 10, (2, 3, 8), backward=True)
     trained = _numbers(name, seed + 14, (2, 3, 8), backward=True, training=True)
     dropped = _numbers(name, seed + 15, (2, 3, 8), backward=True, training=True, dropout=0.5)
+    smooth = _around(name, "Smooth", seed + 17, training=True, dropout=0.5)
     in_eval = _numbers(name, seed + 20, (2, 4, 8), dropout=0.5)
     in_train = _numbers(name, seed + 21, (2, 4, 8), training=True)
     off = Scenario("train mode with dropout=0", name, "train", in_train, traits=train)
@@ -219,6 +220,9 @@ def _of(name: str, seed: int) -> list[Scenario]:
         with_fixed_inputs(Scenario("train mode", name, "gradients", trained)),
         with_dropped_gradients(Scenario("train mode", name, "gradients", dropped)),
         Scenario("around a sigmoid", name, "gradients", _around(name, "Smooth", seed + 11), traits=needed),
+        with_dropped_gradients(
+            Scenario("train mode, around a sigmoid", name, "gradients", smooth, traits=needed)
+        ),
         Scenario(
             "around what gives its input", name, "same", _around(name, "Same", seed + 12), traits=itself
         ),

@@ -123,6 +123,10 @@ def _rest(name: str, seed: int) -> list[Scenario]:
         said_so = f"{str(dtype)[6:]} inputs"
         ask = _plain(name, (2, 6, 8), 10, seed + 30)
         made.append(Scenario(said_so, name, "dtypes", ask, dtype, slack=3.0, traits=frozenset({said_so})))
+    if name == SINUSOIDAL:  # a position beyond 256, or a frequency, has more digits than bfloat16
+        ask = _plain(name, (1, 400, 30), 400, seed, zeros=True)
+        both = frozenset({"bfloat16 inputs", "many positions of bfloat16"})
+        made.append(Scenario("400 positions in bfloat16", name, "dtypes", ask, dtype, traits=both))
     return made
 
 
