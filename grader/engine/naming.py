@@ -492,8 +492,15 @@ class Namer:
         return [replace(one, named=with_care(one.named)) for one in found] if unlike else found
 
     def _value(self, candidate: Candidate, left: set[int]) -> int:
-        """Wrong scenarios explained by numbers, less those that are right although the mistake would show."""
-        explained = [i for i in left if self.findings.got[i].error is None and self._matches(candidate, i)]
+        """Wrong scenarios explained by numbers, less those that are right although the mistake would show.
+
+        Zeros alone have many causes.
+        """
+        got = self.findings.got
+        telling = [
+            i for i in left if got[i].error is None and any(bool(x.any()) for x in got[i].values.values())
+        ]
+        explained = [i for i in telling if self._matches(candidate, i)]
         if not explained:
             return 0
         fine = [i for i in range(len(self.findings.scenarios)) if i not in self.findings.wrong]

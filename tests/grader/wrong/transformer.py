@@ -66,6 +66,17 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
 """,
         ),
     ),
+    "logits of zero": (  # have many causes: no module is copied here
+        frozenset(),
+        file(
+            decode="""
+    def decode(self, tgt, memory, src):
+        x = self.positions(self.tgt_embed(tgt) * math.sqrt(self.d_model))
+        h = self.decoder(x, memory, self.make_src_mask(src), self.make_trg_mask(tgt))
+        return F.linear(h, F.normalize(self.fc_out.weight, dim=1)) * self.fc_out.bias
+"""
+        ),
+    ),
     "torch's convention of masks": (
         frozenset({"masks-inverted"}),
         file(
