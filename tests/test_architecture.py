@@ -68,7 +68,8 @@ def may_import(name: str, other: str) -> bool:
             or other.startswith("grader.worker.")
         )
     if name.startswith("zoo"):
-        return top != "grader" and (name.startswith("zoo.cli") or not other.startswith("zoo.cli"))
+        starts = name.startswith(("zoo.cli", "zoo.__main__"))
+        return top != "grader" and (starts or not other.startswith("zoo.cli"))
     return name.startswith("grader.cli") or not other.startswith("zoo.cli")
 
 

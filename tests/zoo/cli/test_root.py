@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -35,6 +36,14 @@ for words in json.loads(sys.argv[1]):
             print(words, end.code, {LOADED}, file=sys.stderr)
 """
 COMPLETE = {"_ZOO_COMPLETE": "bash_complete", "COMP_WORDS": "zoo build --attention f", "COMP_CWORD": "3"}
+
+
+def test_the_package_runs_as_the_command() -> None:
+    """Where the folder of commands is not on the path."""
+    done = subprocess.run(
+        [sys.executable, "-m", "zoo", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"zoo {__version__}\n"
 
 
 def group() -> ZooGroup:
