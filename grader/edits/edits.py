@@ -14,6 +14,7 @@ from itertools import chain
 from grader.edits.alike import Alike
 from grader.edits.axes import along_last, composed, for_each_row, indices_of, laid_out, one_axis
 from grader.edits.blocks import Blocks
+from grader.edits.buffers import counts_of, cut_to_size, in_use, of_one_part
 from grader.edits.changes import LIMIT, MOST_NAMES, Changed, Changes, with_more_room
 from grader.edits.edit_kinds import also_the_same, exchanged, of_arguments, other_end, regrouped
 from grader.edits.file_text import FileText
@@ -277,6 +278,9 @@ class Edits:
             self._changes.rescaled,
             self._by_given_share,
             self._also_the_same,
+            self._by_option,
+            self._of_buffers,
+            of_one_part,
             self._counted,
             begun_elsewhere,
             back_in_order,
@@ -512,6 +516,19 @@ class Edits:
     def _also_the_same(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.Compare):
             yield from also_the_same(node, self._scopes.given(node.lineno))
+
+    def _by_option(self, node: ast.AST) -> Iterator[ast.AST]:
+        if isinstance(node, ast.Assign):
+            yield from self._made.by_option(node, self._scopes.function(node.lineno))
+
+    def _of_buffers(self, node: ast.AST) -> Iterator[ast.AST]:
+        if isinstance(node, ast.Return):
+            yield from cut_to_size(node, self._scopes.numbers(node.lineno))
+        yield from in_use(node, self._counts)
+
+    @cached_property
+    def _counts(self) -> list[str]:
+        return counts_of(self._tree)
 
     def _of_arguments(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.Compare):

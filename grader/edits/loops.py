@@ -14,7 +14,7 @@ from grader.edits.syntax import called, declared, renamed
 MOST_ATTRIBUTES = 6  # of one class
 MOST_WEIGHTS = 6  # locals of a round
 MOST_FORMS = 3  # in which one loop puts its state in another order
-INDEXED = ("{0}.gather(1, {1})", "{0}[{1}]")
+INDEXED = ("{0}.gather(1, {1})", "{0}[{1}]", "{0}.flatten()[{1}.flatten()].view_as({0})")
 REORDERING = ("gather", "index_select", "take_along_dim")
 BY_KEY = ("get", "setdefault", "pop")
 REPLACING = ("replace", "_replace")

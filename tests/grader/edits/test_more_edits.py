@@ -672,3 +672,50 @@ def test_one_of_two_equal_attributes_is_another_one() -> None:
 def test_of_two_arguments_that_are_the_same_a_third_one_is_too() -> None:
     text = "def f(query, key, value):\n    if query is key:\n        return value\n    return key\n"
     assert "if query is key is value:" in {one.replace("(", "").replace(")", "") for one in lines(text, 2)}
+
+
+@pytest.mark.parametrize(
+    ("line", "right"),
+    [
+        (10, "return kept[..., :size, :size]"),
+        (15, "return cache.keys[:, :(cache.length)]"),
+        (18, "k = (cat([old, new * scale], 1))"),
+        (21, "self.norm = LayerNorm(8) if place == 'pre' else None"),
+    ],
+)
+def test_buffers_are_cut_and_counted_joined_parts_are_scaled_and_options_are_asked(
+    line: int, right: str
+) -> None:
+    text = """class Cache:
+    def __init__(self, keys):
+        self.keys, self.length = keys, 0
+
+    def grow(self):
+        self.length += 1
+
+
+def masked(size, kept):
+    return kept
+
+
+class A(Module):
+    def f(self, cache):
+        return cache.keys[:, :cache.keys.size(1)]
+
+    def g(self, old, new, scale):
+        k = cat([old, new], 1) * scale
+
+    def __init__(self, place="post"):
+        self.norm = LayerNorm(8)
+        self.pre = place == "pre"
+"""
+    assert right in lines(text, line)
+
+
+def test_flags_take_the_flat_order_of_other_state() -> None:
+    text = (
+        "def f(n):\n    x, done = a(n), b(n)\n    for _ in range(n):\n        best = g(x, done)\n"
+        "        flat = best.view(-1)\n        x = x.index_select(0, flat)\n        done = done | h(best)\n    return x, done\n"
+    )
+    found = {new.splitlines()[6].strip() for _, new in Edits(text).among([7], [])}
+    assert "done = done.flatten()[flat.flatten()].view_as(done)" in found

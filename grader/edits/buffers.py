@@ -1,0 +1,63 @@
+"""Buffers that have more room than what is in them: cut to size, and what counts how much is in use."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+
+from grader.edits.syntax import called
+
+MOST_SIZES = 2
+MOST_COUNTS = 3
+JOINING = ("cat", "concat", "stack")
+OF_SIZE = ("[:{0}, :{0}]", "[..., :{0}, :{0}]", "[:{0}]", "[:, :{0}]")
+
+
+def cut_to_size(node: ast.AST, sizes: Sequence[str]) -> Iterator[ast.Return]:
+    """What is returned as it is kept, `return self.table`, as far as was asked for. Args: sizes: that were given."""
+    if isinstance(node, ast.Return) and isinstance(node.value, (ast.Name, ast.Attribute)):
+        for size in sizes[:MOST_SIZES]:
+            for form in OF_SIZE:
+                part = ast.parse(ast.unparse(node.value) + form.format(size), mode="eval").body
+                yield ast.Return(part)
+
+
+def counts_of(tree: ast.Module) -> list[str]:
+    """The attributes of a file that count something: `self.length += 1`."""
+    grown = (one.target for one in ast.walk(tree) if isinstance(one, ast.AugAssign))
+    return list(dict.fromkeys(one.attr for one in grown if isinstance(one, ast.Attribute)))
+
+
+def in_use(node: ast.AST, counts: Collection[str]) -> Iterator[ast.Attribute]:
+    """The room of a buffer, `cache.keys.shape[2]` or `cache.keys.size(2)`, as what its owner counts: `cache.length`.
+
+    Args:
+        counts: see `counts_of`.
+    """
+    of: ast.expr | None = None
+    if (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "shape"
+    ):
+        of = node.value.value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "size":
+        of = node.func.value
+    if isinstance(of, ast.Attribute):
+        yield from (ast.Attribute(of.value, name, ast.Load()) for name in [*counts][:MOST_COUNTS])
+
+
+def of_one_part(node: ast.AST) -> Iterator[ast.Call]:
+    """What is done with all that is joined, `cat([old, new]) * scale`, done with one part: the others had it before."""
+    if (
+        not isinstance(node, ast.BinOp)
+        or not isinstance(node.left, ast.Call)
+        or called(node.left.func) not in JOINING
+    ):
+        return
+    joined = node.left
+    parts = joined.args[0] if joined.args else None
+    each = parts.elts if isinstance(parts, (ast.List, ast.Tuple)) else []
+    for i, part in enumerate(each):
+        changed = [ast.BinOp(part, node.op, node.right) if n == i else one for n, one in enumerate(each)]
+        yield ast.Call(joined.func, [ast.List(changed, ast.Load()), *joined.args[1:]], joined.keywords)
