@@ -715,7 +715,8 @@ class A(Module):
 def test_flags_take_the_flat_order_of_other_state() -> None:
     text = (
         "def f(n):\n    x, done = a(n), b(n)\n    for _ in range(n):\n        best = g(x, done)\n"
-        "        flat = best.view(-1)\n        x = x.index_select(0, flat)\n        done = done | h(best)\n    return x, done\n"
+        "        flat = best.view(-1)\n        x = x.index_select(0, flat)\n        done = done | h(best)\n"
+        "    return x, done\n"
     )
     found = {new.splitlines()[6].strip() for _, new in Edits(text).among([7], [])}
     assert "done = done.flatten()[flat.flatten()].view_as(done)" in found
