@@ -89,6 +89,8 @@ decoder, key and value from the encoder, and Tq and Tk differ.
 - A score of 0 does not mean "masked": exp(0) is 1.
 - Other libraries use the opposite convention for masks (True = may not). Here, True = may.
 - Dropout is for training: a module in eval mode gives the same result every time.
+
+Module and inputs have the same dtype, which is the result's too: float32, float64 or bfloat16.
 """
 
 import torch

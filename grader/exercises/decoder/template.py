@@ -77,6 +77,8 @@ has no dropout.
 - Three norms are three modules; use each in its own sublayer.
 - Every layer gets the same memory. It is not the output of the layer before.
 - Layers in a plain Python list are not among `parameters()`, and one layer repeated N times is one layer.
+
+All modules, x and memory have the same dtype, which is the result's too: float32, float64 or bfloat16.
 """
 
 import torch

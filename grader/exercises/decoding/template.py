@@ -63,6 +63,8 @@ decoding, and every row has its own search. With beam=1, it equals greedy decodi
 - A finished hypothesis must not be extended, not even by PAD, and must not be lost while others continue.
 - Each hypothesis needs its own row of memory and of src; after pruning, prefixes must match their sums.
 - New tensors must be on the device of `src`.
+
+The model may be in float32, float64 or bfloat16.
 """
 
 import torch

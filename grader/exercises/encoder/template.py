@@ -73,6 +73,8 @@ norm at the end, a post-norm stack has none. The stack itself has no dropout.
 - One layer repeated N times is one layer: it has one set of weights.
 - Each layer gets the output of the one before. A loop that always starts from the first x is one layer deep.
 - Every layer gets the mask, not only the first.
+
+All modules and x have the same dtype, which is the result's too: float32, float64 or bfloat16.
 """
 
 import torch

@@ -68,6 +68,8 @@ At step 3 the query is 0, so every position has the same weight, including the n
 - A cache in the module (`self.cache`) mixes one sentence with the next.
 - The scale is the square root of the size of a head, not of d_model, and not of the length.
 - Buffers need the dtype and the device of x, and must be long enough.
+
+Module and x have the same dtype, which is the result's too: float32, float64 or bfloat16.
 """
 
 import torch

@@ -72,6 +72,8 @@ The rows are in the order of the words. Words consist of a..z only.
 - The mean over rows of means over tokens is not the mean over tokens.
 - Reverse the word, not the padded row: PAD comes last on both sides.
 - A model that was just evaluated is still in eval mode.
+
+The model may be in float32, float64 or bfloat16.
 """
 
 import torch

@@ -72,6 +72,8 @@ use the source's mask. PAD may be anywhere in a row, also at the start.
 - A decoder that sees later tokens has a very low loss, and cannot generate.
 - Masks must be on the device of the tokens.
 - A softmax at the end would be applied twice: the loss applies one itself.
+
+All modules have the same dtype, which is the logits' too: float32, float64 or bfloat16.
 """
 
 import torch
