@@ -497,11 +497,15 @@ class Namer:
         Zeros alone have many causes.
         """
         got = self.findings.got
-        telling = [
-            i for i in left if got[i].error is None and any(bool(x.any()) for x in got[i].values.values())
+        explained = [
+            i for i in left if got[i].error is None and not _is_zero(got[i]) and self._matches(candidate, i)
         ]
-        explained = [i for i in telling if self._matches(candidate, i)]
         if not explained:
             return 0
         fine = [i for i in range(len(self.findings.scenarios)) if i not in self.findings.wrong]
         return len(explained) - sum(not self._matches(candidate, i) for i in fine)
+
+
+def _is_zero(got: Observation) -> bool:
+    """Whether there are numbers, and all of them are 0."""
+    return bool(got.values) and not any(bool(x.any()) for x in got.values.values())
