@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 
+from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called
 
 MOST_SIZES = 2
@@ -24,7 +25,7 @@ def cut_to_size(node: ast.AST, sizes: Sequence[str]) -> Iterator[ast.Return]:
 
 def counts_of(tree: ast.Module) -> list[str]:
     """The attributes of a file that count something: `self.length += 1`."""
-    grown = (one.target for one in ast.walk(tree) if isinstance(one, ast.AugAssign))
+    grown = (one.target for one in nodes_of(tree) if isinstance(one, ast.AugAssign))
     return list(dict.fromkeys(one.attr for one in grown if isinstance(one, ast.Attribute)))
 
 

@@ -278,7 +278,6 @@ class Edits:
             self._changes.rescaled,
             self._by_given_share,
             self._also_the_same,
-            self._by_option,
             self._of_buffers,
             of_one_part,
             self._counted,
@@ -493,17 +492,18 @@ class Edits:
     def _without_share(self, node: ast.AST) -> Iterator[ast.AST]:
         """A product with, or a quotient by, what a share that the function is given leaves: `x / (1 - p)`."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
-            for name in self._scopes.numbers(node.lineno):
-                rest = ast.BinOp(ast.Constant(1), ast.Sub(), ast.Name(name, ast.Load()))
-                yield ast.BinOp(node.left, node.op, rest)
+            yield from (ast.BinOp(node.left, node.op, rest) for rest in self._rests(node.lineno))
 
     def _by_given_share(self, node: ast.AST) -> Iterator[ast.AST]:
         """A quotient of what was counted, where something is drawn by a share that the function is given, as what that
         leaves on average: `1 / (1 - p)`."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and self._scopes.draws(node.lineno):
-            for name in self._scopes.numbers(node.lineno):
-                rest = ast.BinOp(ast.Constant(1), ast.Sub(), ast.Name(name, ast.Load()))
-                yield ast.BinOp(ast.Constant(1), ast.Div(), rest)
+            yield from (ast.BinOp(ast.Constant(1), ast.Div(), rest) for rest in self._rests(node.lineno))
+
+    def _rests(self, line: int) -> Iterator[ast.expr]:
+        """What the numbers that the function around a line is given leave as shares: `1 - p`."""
+        for name in self._scopes.numbers(line):
+            yield ast.BinOp(ast.Constant(1), ast.Sub(), ast.Name(name, ast.Load()))
 
     def _of_mean(self, node: ast.AST) -> Iterator[ast.AST]:
         """What goes backward, divided by a local."""
@@ -516,10 +516,6 @@ class Edits:
     def _also_the_same(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.Compare):
             yield from also_the_same(node, self._scopes.given(node.lineno))
-
-    def _by_option(self, node: ast.AST) -> Iterator[ast.AST]:
-        if isinstance(node, ast.Assign):
-            yield from self._made.by_option(node, self._scopes.function(node.lineno))
 
     def _of_buffers(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.Return):

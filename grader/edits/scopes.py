@@ -29,7 +29,7 @@ class Scopes:
         self.unused_parts = cache(self._unused_parts)
         self.made_in = cache(self._made_in)
         self.attributes, self.functions = cache(self._attributes), cache(self._functions)
-        self.sizes, self.saved = cache(self._sizes), cache(self._saved)
+        self.sizes, self.saved, self.draws = cache(self._sizes), cache(self._saved), cache(self._draws)
 
     @cached_property
     def growing(self) -> dict[int, str]:
@@ -148,7 +148,7 @@ class Scopes:
         found = self._around(line, (ast.FunctionDef,))
         return found[0] if found else None  # type: ignore[return-value]
 
-    def draws(self, line: int) -> bool:
+    def _draws(self, line: int) -> bool:
         """Whether the function around a line draws random numbers."""
         function = self.function(line)
         return function is not None and DRAWING.search(ast.unparse(function)) is not None

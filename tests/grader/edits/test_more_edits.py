@@ -680,12 +680,9 @@ def test_of_two_arguments_that_are_the_same_a_third_one_is_too() -> None:
         (10, "return kept[..., :size, :size]"),
         (15, "return cache.keys[:, :(cache.length)]"),
         (18, "k = (cat([old, new * scale], 1))"),
-        (21, "self.norm = LayerNorm(8) if place == 'pre' else None"),
     ],
 )
-def test_buffers_are_cut_and_counted_joined_parts_are_scaled_and_options_are_asked(
-    line: int, right: str
-) -> None:
+def test_buffers_are_cut_and_counted_and_joined_parts_are_scaled(line: int, right: str) -> None:
     text = """class Cache:
     def __init__(self, keys):
         self.keys, self.length = keys, 0
@@ -704,10 +701,6 @@ class A(Module):
 
     def g(self, old, new, scale):
         k = cat([old, new], 1) * scale
-
-    def __init__(self, place="post"):
-        self.norm = LayerNorm(8)
-        self.pre = place == "pre"
 """
     assert right in lines(text, line)
 

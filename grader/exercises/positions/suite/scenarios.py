@@ -126,7 +126,7 @@ def _rest(name: str, seed: int) -> list[Scenario]:
     if name == SINUSOIDAL:  # a position beyond 256, or a frequency, has more digits than bfloat16
         ask = _plain(name, (1, 400, 30), 400, seed, zeros=True)
         both = frozenset({"bfloat16 inputs", "many positions of bfloat16"})
-        made.append(Scenario("400 positions in bfloat16", name, "dtypes", ask, dtype, traits=both))
+        made.append(Scenario("400 positions in bfloat16", name, "dtypes", ask, torch.bfloat16, traits=both))
     return made
 
 
