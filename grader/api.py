@@ -21,14 +21,17 @@ if TYPE_CHECKING:
         SubmissionError,
         one_token,
     )
-    from grader.engine.client import Client, describe_outcome, in_words, parameter_facts, weights_kept
+    from grader.engine.client import Client, describe_outcome, in_words, noted, parameter_facts, weights_kept
     from grader.engine.conclusions import imprecise
     from grader.engine.contrast import alike, differing, same
     from grader.engine.draws import Draws, additive, causal, with_zeros
     from grader.engine.dropping import (
+        NOWHERE,
+        ON_AVERAGE,
         alike_along,
         drawn_again,
         dropping_facts,
+        mean_after,
         no_shape,
         repeats,
         unaffine,
@@ -113,12 +116,22 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "grader.engine.conclusions": ("imprecise",),
     "grader.engine.contrast": ("alike", "differing", "same"),
-    "grader.engine.client": ("Client", "describe_outcome", "in_words", "parameter_facts", "weights_kept"),
+    "grader.engine.client": (
+        "Client",
+        "describe_outcome",
+        "in_words",
+        "noted",
+        "parameter_facts",
+        "weights_kept",
+    ),
     "grader.engine.draws": ("Draws", "additive", "causal", "with_zeros"),
     "grader.engine.dropping": (
+        "NOWHERE",
+        "ON_AVERAGE",
         "alike_along",
         "drawn_again",
         "dropping_facts",
+        "mean_after",
         "no_shape",
         "repeats",
         "unaffine",

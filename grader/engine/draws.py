@@ -26,6 +26,11 @@ class Draws:
         """From low to high, both included."""
         return int(torch.randint(low, high + 1, (), generator=self.generator))
 
+    def not_divisible(self) -> tuple[int, int]:
+        """A number, and one that does not divide it: a width, and how many heads it has not."""
+        divisor = self.integer(3, 12)
+        return divisor * self.integer(2, 50) + self.integer(1, divisor - 1), divisor
+
     def length(self, *, very: bool = False) -> int:
         """A long one: beyond 64, or beyond 512."""
         return self.integer(*(VERY_LONG if very else LONG))

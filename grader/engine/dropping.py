@@ -10,7 +10,11 @@ from torch import Tensor
 
 NEAR = 0.06  # shares are measured on thousands of numbers
 SURE = 40.0  # minus the logarithm of how likely chance goes as far, by a bound that is good for large numbers
+ON_AVERAGE, AS_BEFORE = "on average, with dropout", "as large as without"
+NOWHERE = "nowhere"
 AXES = ("sentences", "positions", "features")
+UNLIKELY = 6.0  # times the deviation that chance gives a mean
+ROUNDED = 3e-3  # by how much a factor may be off
 FEW = 0.1  # of the rows may hold two numbers that are equal by chance
 
 
@@ -33,12 +37,34 @@ def dropping_facts(kept: Tensor, rate: float, shown: Tensor | None = None) -> di
     whole = _in_whole(gone, torch.ones_like(gone) if shown is None else shown)
     if shown is None:
         whole = not even or whole
+    alike = alike_along(gone, AXES[-kept.dim() :], shown)
+    each = even and not whole and alike == NOWHERE
     return {
         "share of the branch dropped": f"{usual:g}",
         "factor of what is kept": f"{float(left.median()):.2f}" if even else "uneven",
         "dropped": "in whole vectors" if whole and bool(gone.any()) else "number by number",
-        "one choice for all": alike_along(gone, AXES[-kept.dim() :], shown),
+        "one choice for all": alike,
+        ON_AVERAGE: mean_after(
+            gone if shown is None else gone[shown], float(left.median()) if each else None
+        ),
     }
+
+
+def mean_after(gone: Tensor, factor: float | None) -> str:
+    """Return whether dropout leaves the mean as it was: the share that is kept times the factor is 1.
+
+    Args:
+        gone: bool, what was dropped: thousands of numbers, each by a choice of its own.
+        factor: of those that are kept; None where it cannot be judged by that.
+    """
+    share = float(gone.double().mean())
+    if factor is None or not 0 < share < 1:
+        return AS_BEFORE
+    chance = math.sqrt(share * (1 - share) / gone.numel())
+    off = factor * (1 - share) - 1
+    if abs(off) <= factor * UNLIKELY * chance + ROUNDED:
+        return AS_BEFORE
+    return "larger" if off > 0 else "smaller"
 
 
 def _in_whole(gone: Tensor, shown: Tensor) -> bool:
@@ -72,7 +98,7 @@ def alike_along(gone: Tensor, axes: Sequence[str], shown: Tensor | None = None) 
         off = ((gone & counts).sum(dim).double()[rows] / number[rows] - share).square() * number[rows]
         if float(off.mean()) / (share * (1 - share)) > limit:
             found.append(name)
-    return "along the " + " and the ".join(found) if found else "nowhere"
+    return "along the " + " and the ".join(found) if found else NOWHERE
 
 
 def drawn_again(first: object, second: object) -> str:

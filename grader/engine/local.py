@@ -22,11 +22,12 @@ from grader.worker import (
     device_trace,
     failures,
     global_state,
-    parts,
     source,
     value_trace,
     values,
 )
+from grader.worker.parts.base import handed
+from grader.worker.parts.kinds import PARTS
 
 
 class LocalSubmission:
@@ -100,7 +101,7 @@ class LocalSubmission:
     ) -> LocalInstance:
         """One of the judge's own parts."""
         module = components.construct(
-            parts.PARTS, kind, _handed_over(list(args)), _handed_over(dict(kwargs or {})), self._device
+            PARTS, kind, _handed_over(list(args)), _handed_over(dict(kwargs or {})), self._device
         ).train(training)
         return LocalInstance(module, self._filename, self._device, self._tracing)
 
@@ -266,7 +267,7 @@ def _as_submission_error(filename: str | None) -> Iterator[None]:
 def _handed_over(value: Any) -> Any:
     """The same tree with what each instance stands for, and tensors in one piece, as frames carry them."""
     if isinstance(value, LocalInstance):
-        return parts.handed(value.module)
+        return handed(value.module)
     if isinstance(value, Tensor):
         return value.contiguous()
     if isinstance(value, dict):

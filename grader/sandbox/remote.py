@@ -26,6 +26,7 @@ from grader.core.value_trace import ValueTrace, read_trace
 from grader.sandbox.link import Link
 from grader.sandbox.process import Worker
 from grader.worker.calls import EARLIER
+from grader.worker.parts.kinds import modules_of
 from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named
 
 MAX_SOURCE = 2**20
@@ -74,6 +75,7 @@ class RemoteSubmission:
         self._filename = filename
         self._copy: RemoteSubmission | None = None
         self._copies, self._ended_copies_s = 0, 0.0
+        self._sent: set[str] = set()  # modules of the judge's parts
         try:
             self._load(source)
         except SubmissionError:
@@ -138,6 +140,10 @@ class RemoteSubmission:
         training: bool = True,
     ) -> RemoteInstance:
         """One of the judge's own parts, to be handed to the submission."""
+        for module, text in modules_of(kind).items():
+            if module not in self._sent:
+                self._link.send({"op": "part", "module": module}, [memoryview(text)], f"preparing {kind}")
+                self._sent.add(module)
         return self._construct(kind, args, kwargs, part=True, training=training)
 
     def _construct(

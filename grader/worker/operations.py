@@ -15,8 +15,7 @@ from .absent import without_scripting
 from .failures import FailureError
 from .global_state import restored
 from .library import LibraryUses
-from .parts import PARTS, handed
-from .parts.base import Part
+from .parts.base import Part, handed
 from .value_trace import Recorder
 from .values import DTYPES, Opaque, Packer, tensors, unpack, unpack_named, unpack_tensors
 
@@ -35,6 +34,7 @@ class Operations:
         self.filename = ""
         self._device = device
         self._namespace: dict[str, Any] = {}
+        self._parts: dict[str, Any] = {}  # the judge's own, as far as it has sent them
         self._instances: dict[int, nn.Module] = {}
         self._shapes: dict[int, dict[str, torch.Size]] = {}  # of parameters, as the judge was told
         self._graphs: dict[int, calls.Graph] = {}
@@ -80,6 +80,9 @@ class Operations:
         return {"cpu_s": _cpu_s() - self._begun_s, **({"library": found} if found else {})}
 
     def _carry_out(self, request: _Request, body: bytearray, packer: Packer) -> _Answer:
+        if request["op"] == "part":
+            self._parts |= vars(source.load_part(bytes(body), request["module"]))
+            return {}
         if request["op"] == "source":
             with restored(on_import=True):
                 loaded = source.load(bytes(body), self.filename, is_copy=self._is_copy)
@@ -110,7 +113,7 @@ class Operations:
 
     def _construct(self, request: _Request, packer: Packer) -> _Answer:
         args, kwargs = self._unpack(request["args"]), self._unpack(request["kwargs"])
-        namespace = PARTS if request.get("part") else self._namespace
+        namespace = self._parts if request.get("part") else self._namespace
         module = components.construct(
             namespace, request["name"], args, kwargs, self._device, self._device_trace
         )

@@ -79,10 +79,27 @@ def _compiled(statement: bytes, line: int, filename: str) -> types.CodeType:
     return compile(b"\n" * line + statement, filename, "exec", dont_inherit=True)
 
 
+_hidden: dict[str, types.ModuleType] = {}
+
+
 def hide_package() -> None:
-    """Let no import find the judge's own modules in this process; what refers to them keeps them."""
+    """Let no import find the judge's own modules in this process."""
     for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
-        del sys.modules[name]
+        _hidden[name] = sys.modules.pop(name)
+
+
+def load_part(text: bytes, name: str) -> types.ModuleType:
+    """Run a module of the judge's parts, which may import those that were sent before. Args: name: of the module."""
+    package = f"{PACKAGE}.parts"
+    module = types.ModuleType(f"{package}.{name}")
+    module.__package__ = package
+    sys.modules.update(_hidden)
+    try:
+        sys.modules[module.__name__] = module
+        exec(compile(text, f"{name}.py", "exec", dont_inherit=True), module.__dict__)
+    finally:
+        hide_package()
+    return module
 
 
 class RefuseImports:

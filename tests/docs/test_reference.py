@@ -10,7 +10,7 @@ from grader.catalog import CATEGORIES, get_exercises
 from grader.cli import commands as grader_commands
 from grader.engine.conclusions import TRAITS
 from grader.worker.operations import Operations
-from grader.worker.parts import PARTS
+from grader.worker.parts.kinds import PARTS
 from tests.docs.pages import ROOT
 from zoo.cli import commands as zoo_commands
 from zoo.core import hookspecs as zoo_hooks
@@ -38,7 +38,7 @@ def test_every_operation_of_the_worker_is_documented() -> None:
     rows = {"op"} | {
         op for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for op in re.findall(r"`(\w+)`", row)
     }
-    assert rows == {"source", "op", *Operations("cpu")._operations}
+    assert rows == {"source", "part", "op", *Operations("cpu")._operations}
 
 
 def test_what_the_page_on_exercises_lists_is_there() -> None:

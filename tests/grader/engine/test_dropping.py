@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader.engine.dropping import alike_along, drawn_again, dropping_facts
+from grader.engine.dropping import ON_AVERAGE, alike_along, drawn_again, dropping_facts, mean_after
 
 AXES = ("sentences", "positions", "features")
 
@@ -52,6 +52,7 @@ def test_facts_look_at_what_is_shown_alone() -> None:
         "factor of what is kept": "1.33",
         "dropped": "number by number",
         "one choice for all": "nowhere",
+        ON_AVERAGE: "as large as without",
     }
     assert dropping_facts(kept, 0.25) == right
     assert dropping_facts(torch.where(shown, kept, 7.0), 0.25, shown) == right
@@ -61,3 +62,22 @@ def test_calls_are_told_apart() -> None:
     assert drawn_again(torch.ones(3), torch.ones(3)) == "the same numbers"
     assert drawn_again(torch.ones(3), torch.zeros(3)) == "other numbers"
     assert drawn_again(None, torch.zeros(3)) == "other numbers"
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.25, 0.5])
+def test_a_mean_that_chance_may_give_is_as_before(rate: float) -> None:
+    """And one that is off by a sixth is not."""
+    for seed in range(200):
+        drawn = gone(400, 6, 13, seed=seed, rate=rate)
+        assert mean_after(drawn, 1 / (1 - rate)) == "as large as without"
+        assert mean_after(drawn, 1 / (1 - rate) - 0.15) == "smaller"
+        assert mean_after(drawn, 1 / (1 - rate) + 0.15) == "larger"
+
+
+def test_fewer_numbers_dropped_than_the_factor_says() -> None:
+    kept = (~gone(400, 6, 16, rate=0.22)).double() / 0.75
+    assert dropping_facts(kept, 0.25)[ON_AVERAGE] == "larger"
+    in_whole = (~gone(400, 6, 1, rate=0.22)).double().expand(400, 6, 16) / 0.75
+    assert (
+        dropping_facts(in_whole, 0.25)[ON_AVERAGE] == "as large as without"
+    )  # too few choices to be sure of it

@@ -19,8 +19,9 @@ from grader.engine.local import LocalSubmission
 from grader.run.session import Session
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.sandbox import Sandbox
-from grader.worker import components, parts
+from grader.worker import components
 from grader.worker.absent import without_compiling
+from grader.worker.parts.kinds import PARTS
 
 METHODS = ("__init__", "forward", "encode", "decode")
 
@@ -244,7 +245,7 @@ def test_a_first_call_that_makes_no_parameters_says_why(submission: Submission) 
 
 def test_a_first_call_leaves_modes_and_records_as_they_were() -> None:
     module = LocalSubmission.from_source(CODE, filename="part.py")._namespace["Lazy"](3)
-    module.handed = parts.PARTS["Norm"](3)
+    module.handed = PARTS["Norm"](3)
     module.register_forward_pre_hook(lambda own, args: own.handed(*args))
     assert components.waits_for_call(module, (3,))
     components.call_first(module, [torch.zeros(1, 3)], "cpu")
@@ -256,7 +257,7 @@ def test_a_first_call_leaves_modes_and_records_as_they_were() -> None:
 
 def test_a_first_call_is_made_in_the_dtype_of_what_was_handed() -> None:
     module = LocalSubmission.from_source(CODE, filename="part.py")._namespace["Lazy"](3)
-    module.handed = parts.PARTS["Norm"](3).double()
+    module.handed = PARTS["Norm"](3).double()
     module.second.double()
     components.call_first(module, [torch.zeros(1, 3)], "cpu")
     assert {p.dtype for p in module.parameters()} == {torch.float64}

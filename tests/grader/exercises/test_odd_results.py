@@ -1,14 +1,19 @@
-"""Whatever a submission gives back, a scenario says what that is: nothing is an internal error of the grader."""
+"""Whatever a submission gives back, a scenario says what that is: nothing is an internal error of the grader.
+
+Nor is what it does to the notes of the parts that it was given.
+"""
 
 from __future__ import annotations
 
 import importlib
 
 import pytest
+import torch
 
 from grader.catalog import get_exercise, get_exercises
 from grader.engine.grading import Grading
 from grader.engine.local import LocalSubmission
+from grader.worker.parts.base import Part
 from tests import solution_file
 
 ODD = {
@@ -69,3 +74,49 @@ def test_odd_results_are_answers(exercise: str, odd: str) -> None:
     right = [grading.is_right(scenario) for scenario in grading.scenarios]
     assert len(right) == len(grading.scenarios)
     assert not all(right) or (exercise, odd) in STILL_RIGHT
+
+
+NAMES = (
+    "x",
+    "query",
+    "key",
+    "value",
+    "mask",
+    "memory",
+    "src_mask",
+    "src",
+    "tgt",
+    "training",
+    "recording",
+    "made",
+)
+NOTES = {
+    "nothing": None,
+    "a number": 5,
+    "no dict": [torch.zeros(2)],
+    "other names": [{"nonsense": torch.zeros(3)}],
+    "a text": [dict.fromkeys(NAMES, "odd")],
+    "a number each": [dict.fromkeys(NAMES, torch.tensor(2))],
+    "a row each": [dict.fromkeys(NAMES, torch.zeros(3))],
+    "three dimensions each": [dict.fromkeys(NAMES, torch.ones(2, 3, 4))] * 2,
+    "whole numbers": [dict.fromkeys(NAMES, torch.zeros(2, 5, 8, dtype=torch.int64))],
+    "complex": [dict.fromkeys(NAMES, torch.zeros(2, 5, 8, dtype=torch.complex64))],
+    "empty": [dict.fromkeys(NAMES, torch.zeros(0, 0))],
+}
+
+
+@pytest.mark.parametrize(
+    "exercise", ["norm", "encoder", "decoder", "transformer", "decoding", "training", "kv_cache"]
+)
+def test_odd_notes_are_no_error_of_the_grader(exercise: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = get_exercise(exercise)
+    subject = importlib.import_module(f"{entry.package}.suite.scenarios").SUBJECT
+    for odd in NOTES.values():
+        submission = LocalSubmission.from_source(
+            solution_file(exercise).read_text("utf-8"), filename="odd.py"
+        )
+        grading = Grading(submission, subject, 3)
+        with monkeypatch.context() as patch:
+            patch.setattr(Part, "recorded", lambda _part, odd=odd: odd)
+            for scenario in grading.scenarios:
+                grading.is_right(scenario)

@@ -122,6 +122,22 @@ class FeedForward(WorkingFeedForward):
     def __init__(self, d_model, d_ff, dropout=0.0):
         super().__init__(d_model, d_ff)
 """
+FOUND = """
+import gc
+from torch import nn
+gc.unfreeze()
+def classes(root):
+    for one in type.__subclasses__(root):
+        yield one
+        yield from classes(one)
+everything = [*classes(nn.Module), *(one for one in gc.get_objects() if isinstance(one, type))]
+Working = next(one for one in everything if one.__name__.endswith("FeedForward"))
+class FeedForward(Working):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__(d_model, d_ff)
+        drop = self.drop = nn.Dropout(dropout)
+        self.up_proj.register_forward_hook(lambda _module, _given, hidden: drop(hidden))
+"""
 EXIT = "import os\n" + each("os._exit(0)")
 LEAVE = "import sys\n" + each("sys.exit(0)")
 INTERRUPT = each("raise KeyboardInterrupt")
@@ -162,6 +178,13 @@ FORGERIES = {
     "imported-parts": Hostile(
         "import the layer that the grader trains with",
         PARTS,
+        BOTH,
+        control=solution_file("feedforward").read_text(),
+        exercise="feedforward",
+    ),
+    "found-parts": Hostile(
+        "search all classes for the layer that the grader trains with",
+        FOUND,
         BOTH,
         control=solution_file("feedforward").read_text(),
         exercise="feedforward",

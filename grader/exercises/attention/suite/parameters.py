@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.api import Failed, Submission, SubmissionError, misfit, unrefused
+from grader.api import Draws, Failed, Submission, SubmissionError, misfit, unrefused
 from grader.exercises.attention.mistakes import MISTAKES
 from grader.exercises.attention.reference import CLASS
 from grader.exercises.attention.suite.questions import CHANGED, IDLE
@@ -11,9 +11,9 @@ NAMED = {mistake.id: mistake.named for mistake in MISTAKES}
 REFUSED = ((10, 4), (6, 4))
 
 
-def check_arguments(component: Submission) -> None:
+def check_arguments(component: Submission, seed: int) -> None:
     """d_model % num_heads must raise ValueError."""
-    for d_model, num_heads in REFUSED:
+    for d_model, num_heads in (*REFUSED, Draws(seed).not_divisible()):
         given = f"{CLASS}({d_model}, {num_heads}): expected a ValueError,"
         try:
             component.construct(CLASS, (d_model, num_heads)).close()

@@ -39,6 +39,7 @@ from grader.exercises.attention.suite.stages import conclude, obvious
 
 WIDTH, VALUE_WIDTH = 8, 6
 LARGEST_MAP = 12
+SENTENCES = 1000  # on which shares are measured
 SIZES = ((8, 2), (12, 3), (6, 1))  # d_model, num_heads
 BACKWARD, FULLY, DROPS = "the backward pass", "a fully masked row", "dropout in train mode"
 ONE_KEY = "one key, to which some queries may not attend"
@@ -375,16 +376,17 @@ class ClassMaker:
         itself = self.question((x, x, x), 2)
         # With identity matrices, column h*d + t of the output is head h's weight of key t. Queries are small: a weight
         # near 0 would be lost in the rounding of the others.
-        query, key, _ = draws.inputs((24,), 4, 4, 8)
+        query, key, _ = draws.inputs((SENTENCES,), 4, 4, 8)
         query = query / 16
-        value = torch.eye(4, dtype=torch.float64).repeat(1, 2).expand(24, 4, 8)
+        value = torch.eye(4, dtype=torch.float64).repeat(1, 2).expand(SENTENCES, 4, 8)
         four = _transparent(self.question((query, key, value), 2))
-        masked = replace(four, mask=draws.mask(24, 1, 4, 4))
+        few = (query[:24], key[:24], value[:24])
+        masked = replace(four, inputs=few, mask=draws.mask(24, 1, 4, 4))
         mask = draws.mask(2, 1, 4, 5)
         mask[0, 0, 1] = False  # a query without a key
         closed = replace(self.question(draws.inputs((2,), 4, 5, 8), 2, mask), dropout=0.5, training=True)
         # One key has weight 1: its value comes through scaled, or not at all, whole head by whole head.
-        query, key, value = draws.inputs((24,), 4, 1, 8)
+        query, key, value = draws.inputs((SENTENCES,), 4, 1, 8)
         one = _transparent(self.question((query, key, value.abs() + 0.5), 2))
         four, masked, one = (replace(some, dropout=0.25, training=True) for some in (four, masked, one))
         without = look.as_without_dropout

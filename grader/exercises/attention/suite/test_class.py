@@ -17,8 +17,8 @@ from grader.exercises.attention.suite.scenarios import grading
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: d_model % num_heads must be 0")
-def test_arguments(component: Submission) -> None:
-    check_arguments(component)
+def test_arguments(component: Submission, seed: int) -> None:
+    check_arguments(component, seed)
 
 
 @pytest.mark.grade(category="parameters", points=2, title="class: registers four projections")

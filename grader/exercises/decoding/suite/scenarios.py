@@ -20,6 +20,7 @@ from grader.api import (
     Submission,
     describe_outcome,
     grading_of,
+    noted,
 )
 from grader.exercises.decoding.mistakes import MISTAKES
 from grader.exercises.decoding.mistakes.beam import merged
@@ -126,9 +127,8 @@ def _watched(name: str, made: Made, *sizes: Any) -> Ask:
         weights, src = made()
         part = model(client, weights)
         client.call(client.function(name), part, src, *sizes)
-        calls = part.call([], method="recorded").value
         mode = part.call([], method="mode").value
-        recording = any(bool(call["recording"]) for call in calls)
+        recording = any(bool(call["recording"].any()) for call in noted(part) if "recording" in call)
         return {
             "gradients while the model ran": "recorded" if recording else "not recorded",
             "mode of the model after decoding": str(mode),

@@ -22,6 +22,7 @@ from grader.api import (
     drawn_again,
     dropping_facts,
     no_shape,
+    noted,
     repeats,
     unaffine,
 )
@@ -35,12 +36,11 @@ from grader.exercises.encoder_and_decoder.suite.kinds import (
     call,
     layer_of,
     layer_weights,
-    recorded,
 )
 
 RATE = 0.25
 QUIET = 3  # columns that nothing is added to
-SIZE = Size(40, 6, 16, 5)
+SIZE = Size(400, 6, 16, 5)
 
 
 def dropped(kind: Kind, norm: str, seed: int) -> Callable[[Client], Answer]:
@@ -73,9 +73,7 @@ def dropped(kind: Kind, norm: str, seed: int) -> Callable[[Client], Answer]:
 
 def _input(part: Instance, x: Tensor) -> Tensor | None:
     """Return what a part was given in its first call, or in pieces: of some sentences, or of some positions."""
-    pieces = [
-        found.double() for one in recorded(part) if (found := one.get("query", one.get("x"))) is not None
-    ]
+    pieces = [found.double() for one in noted(part) if (found := one.get("query", one.get("x"))) is not None]
     for count, dim in product(range(1, len(pieces) + 1), (0, 1)):
         if all(one.dim() == 3 and one.size(1 - dim) == x.size(1 - dim) for one in pieces[:count]):
             whole = torch.cat(pieces[:count], dim)  # [B, T, D]

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import Client, Draws, Instance
+from grader.api import Client, Draws, Instance, noted
 from grader.exercises.encoder_and_decoder.reference import wanted
 
 SPREAD = {"q": 0.4, "k": 0.4, "v": 0.6, "a": 0.6, "b": 0.6}  # of weights, by the names that parts give them
@@ -228,19 +228,13 @@ def call(
     return client.call(made, *required, grad=grad, cotangent=cotangent, single=True, **kept)
 
 
-def recorded(part: Instance) -> list[dict[str, Tensor]]:
-    """Return what a part noted, call by call."""
-    noted = part.call([], method="recorded").value
-    return list(noted) if isinstance(noted, (list, tuple)) else []
-
-
 def heard(client: Client, kind: Kind, parts: Mapping[str, Instance], given: Given) -> dict[str, str]:
     """Return how a layer called its parts, in words."""
     x = given["x"]
     assert x is not None
     facts, positions = {}, x.shape[:-1].numel()
     for name in kind.parts:
-        calls = recorded(parts[name])
+        calls = noted(parts[name])
         vectors = sum(call["x"].shape[:-1].numel() for call in calls if "x" in call)
         whole, rest = divmod(vectors, positions)  # what works on each position alone may get them in parts
         facts[f"calls of {name}"] = str(whole if vectors and not rest else len(calls))
@@ -262,12 +256,12 @@ def heard_by_layers(
     client: Client, kind: Kind, parts: Mapping[str, Instance], given: Given
 ) -> dict[str, str]:
     """Return how a stack made and called its layers, in words."""
-    made = recorded(parts["maker"])
-    facts = {"layers made": str(int(made[0]["made"])) if made else "none"}
+    made = [one["made"].tolist() for one in noted(parts["maker"]) if "made" in one]
+    facts = {"layers made": str(made[0]) if made else "none"}
     for name, layer in parts.items():
         if name == "maker":
             continue
-        calls = recorded(layer)
+        calls = noted(layer)
         facts[f"calls of {name}"] = str(len(calls))
         for mask in kind.masks.values():
             facts[f"{mask} of {name}"] = _which(client, [c.get(mask) for c in calls], given)

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from grader.api import (
+    NOWHERE,
+    ON_AVERAGE,
     Answer,
     Client,
     Draws,
@@ -23,6 +25,7 @@ from grader.api import (
     beside_another,
     drawn_again,
     grading_of,
+    mean_after,
     no_shape,
     only_form,
     parameter_facts,
@@ -160,7 +163,7 @@ def _dropped(seed: int) -> Ask:
         weights = {"up.weight": mixed.T, "up.bias": eye[0, :d_ff] * 0, "down.weight": mixed}
         weights["down.bias"] = draws.normal(d_model).abs() + 3
         client.load(NAME, instance, wanted(d_model, d_ff), weights)
-        x = draws.normal(40, 6, d_model).abs() + 0.5
+        x = draws.normal(400, 6, d_model).abs() + 0.5
         output = client.call(instance, x).get("output")
         wrong = no_shape(output, x)
         if wrong is not None or not isinstance(output, Tensor):
@@ -181,12 +184,15 @@ def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor]) -> Answ
     kept = ratio[ratio.abs() > 1e-3]
     share = 1 - kept.numel() / ratio.numel()
     even = bool(kept.numel()) and float(kept.max() - kept.min()) < 1e-2
+    alike = alike_along(ratio.abs() <= 1e-3, ("sentences", "positions", "features"))
+    factor = float(kept.mean()) if even and alike == NOWHERE else None
     wanted_share = next((one for one in (0.0, 0.25, 0.75, 1.0) if abs(share - one) < 0.06), round(share, 1))
     return {
         "share of hidden numbers dropped": f"{wanted_share:g}",
         "numbers of the output that are 0": "some" if bool((output == 0).any()) else "none",
         "factor of the hidden numbers kept": f"{float(kept.mean()):.3f}" if even else "uneven",
-        "one choice for all": alike_along(ratio.abs() <= 1e-3, ("sentences", "positions", "features")),
+        "one choice for all": alike,
+        ON_AVERAGE: mean_after(ratio.abs() <= 1e-3, factor),
     }
 
 

@@ -160,6 +160,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     """All of them, in the order of the tests."""
     lone, odd, other = "a batch of one", "an odd size", "another sequence"
     long = Draws(seed).integer(258, 280)  # beyond 256: some right files take the square of it
+    odd_width, not_of_it = Draws(seed + 30).not_divisible()
     loud = _plain(seed + 6, (2, 4, 8), 2, loud=30.0)
     made = [
         _one("d_model=8, num_heads=2", "parameters", _parameters(8, 2)),
@@ -208,6 +209,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         ),
         _one("d_model=6, num_heads=4", "refusal", _refusal(6, 4)),
         _one("d_model=10, num_heads=3", "refusal", _refusal(10, 3)),
+        _one(f"d_model={odd_width}, num_heads={not_of_it}", "refusal", _refusal(odd_width, not_of_it)),
     ]  # fmt: skip
     for dtype in (torch.float64, torch.bfloat16):
         title = f"{str(dtype).removeprefix('torch.')} inputs"

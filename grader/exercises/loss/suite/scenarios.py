@@ -67,6 +67,7 @@ def _shifts(seed: int) -> list[Scenario]:
     def ask(*args: Any, **kwargs: Any) -> Ask:
         return lambda client: described(client.call(client.function(SHIFT), *args, single=True, **kwargs))
 
+    sos = Draws(seed + 2).integer(9, 30_000)
     batches = {
         "three sentences": (FULL, ()),
         "sentences of different length": (PADDED, ()),
@@ -86,6 +87,7 @@ def _shifts(seed: int) -> list[Scenario]:
         ),
         Scenario("large ids", SHIFT, "numbers", ask(torch.tensor([[300, 40000, 70000], [65536, 4097, 2]]))),
         Scenario("sos=5", SHIFT, "sos", ask(torch.tensor(PADDED), sos=5)),
+        Scenario(f"sos={sos}", SHIFT, "sos", ask(torch.tensor(PADDED), sos=sos)),
         Scenario("sos=0, by keyword", SHIFT, "sos", ask(target=torch.tensor(THREES), sos=0)),
         Scenario("ids in int32", SHIFT, "dtype", ask(torch.tensor(PADDED, dtype=torch.int32))),
     ]
@@ -121,6 +123,9 @@ def _losses(seed: int) -> list[Scenario]:
     def one(title: str, group: str, ids: Sequence[Sequence[int]], *traits: str, **kwargs: Any) -> Scenario:
         return Scenario(title, LOSS, group, _loss(seed + len(title), ids, **kwargs), traits=frozenset(traits))
 
+    draws = Draws(seed + 94)
+    pad, smoothing = draws.integer(1, 8), draws.integer(5, 80) / 100
+    drawn = _many(seed + 95, 3, 6)
     return [
         one("no PAD at all", "plain", FULL),
         one("one sentence", "plain", [[6, 4, 2]], "a batch of one"),
@@ -141,6 +146,7 @@ def _losses(seed: int) -> list[Scenario]:
         one("smoothing=0.1", "smoothing", FULL, smoothing=0.1),
         one("smoothing=0.3 and PAD", "smoothing", PADDED, smoothing=0.3),
         one("smoothing=0.2, pad=3", "smoothing", THREES, smoothing=0.2, pad=3),
+        one(f"{smoothing=}, {pad=}", "smoothing", drawn, smoothing=smoothing, pad=pad),
         Scenario("logits of +-2000", LOSS, "large", _large(seed, 0.0)),
         Scenario("logits of +-2000, smoothing=0.1", LOSS, "large", _large(seed, 0.1)),
         one("logits around 50", "large", PADDED, size=50.0),
@@ -162,7 +168,7 @@ def _levels(seed: int) -> Ask:
 
     def ask(client: Client) -> Answer:
         target = torch.tensor(PADDED)
-        levels = -128.0 * (torch.arange(target.numel()) % 4).view(*target.shape, 1)
+        levels = -400.0 * (torch.arange(target.numel()) % 4).view(*target.shape, 1)
         logits = Draws(seed + 61).normal(*target.shape, 9) + levels
         return described(client.call(client.function(LOSS), logits, target))
 

@@ -74,6 +74,8 @@ def _of_tokens(name: str, seed: int) -> list[Scenario]:
     many = torch.tensor([[draws.integer(0, 2) for _ in range(3)] for _ in range(Draws(seed).length())])
     draws = Draws(seed)
     drawn = torch.tensor([[draws.integer(0, 4) for _ in range(7)] for _ in range(3)])
+    pad = Draws(seed + 1).integer(8, 30_000)
+    others = torch.tensor([[draws.integer(0, 99) for _ in range(6)] for _ in range(3)])
     plain = {
         "PAD at the end": (AT_THE_END, ()),
         "no PAD at all": (NONE, ()),
@@ -86,6 +88,7 @@ def _of_tokens(name: str, seed: int) -> list[Scenario]:
         "pad=7": _calling(name, torch.tensor(SEVENS), pad=7),
         "pad=7, all by keyword": _calling(name, tokens=torch.tensor(SEVENS), pad=7),
         "pad=1": _calling(name, torch.tensor(AT_THE_END), pad=1),
+        f"pad={pad}": _calling(name, others.masked_fill(others % 3 == 0, pad), pad=pad),
         "large ids": _calling(name, torch.tensor(LARGE), pad=4097),
         "large ids, PAD is 0": _calling(name, torch.tensor(LARGE)),
     }
