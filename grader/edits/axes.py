@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import combinations
 
 from grader.edits.edit_kinds import ALONG, by_one
@@ -17,6 +17,7 @@ from grader.edits.syntax import (
 
 EXTREMES = {"max": "amax", "amax": "amax", "min": "amin", "amin": "amin"}
 ONE_AXIS = (0, 1, -1)  # where a result may lack an axis
+TURNING = ("permute", "transpose", "movedim", "swapaxes", "swapdims")
 MOST_SIZES = 5  # of a view whose sizes are exchanged
 NEW = ast.Constant(None)  # as an index: another dimension
 
@@ -38,22 +39,38 @@ def laid_out(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Call(
                 function_named(stack.func, "cat"), stack.args[:1], [ast.keyword("dim", constant(-1))]
             )
-    if called(node.func) in ("permute", "transpose") and isinstance(node.func, ast.Attribute):
+    if called(node.func) in TURNING and isinstance(node.func, ast.Attribute):
         inner = node.func.value
         if not isinstance(inner, ast.Call):
             return
         node = inner
-    if called(node.func) not in ("view", "reshape") or not 2 < len(node.args) <= MOST_SIZES:
-        return
-    for i, j in combinations(range(len(node.args)), 2):
-        sizes = list(node.args)
-        sizes[i], sizes[j] = sizes[j], sizes[i]
-        viewed = ast.Call(node.func, sizes, node.keywords)
+    sizes, split = _sizes_of(node)
+    for i, j in combinations(range(len(sizes)), 2):
+        others = list(sizes)
+        others[i], others[j] = others[j], others[i]
+        viewed = ast.Call(node.func, split(others), node.keywords)
         if outer is node:
             yield method(viewed, "transpose", constant(i - len(sizes)), constant(j - len(sizes)))
         else:
             yield ast.Call(ast.Attribute(viewed, called(outer.func), ast.Load()), outer.args, outer.keywords)
             yield method(viewed, "transpose", constant(1), constant(2))
+
+
+def _sizes_of(node: ast.Call) -> tuple[Sequence[ast.expr], Callable[[list[ast.expr]], list[ast.expr]]]:
+    """The sizes of a view, or of what a dimension is split into, and what makes arguments of others."""
+    given, least = node.args, 3
+    if called(node.func) == "unflatten":
+        given, least = node.args[1:], 2
+    elif called(node.func) not in ("view", "reshape"):
+        given = []
+    before = node.args[: len(node.args) - len(given)]
+    if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
+        sizes = given[0].elts
+        return sizes if least <= len(sizes) <= MOST_SIZES else [], lambda new: [
+            *before,
+            ast.Tuple(new, ast.Load()),
+        ]
+    return given if least <= len(given) <= MOST_SIZES else [], lambda new: [*before, *new]
 
 
 def indices_of(function: ast.AST) -> set[str]:

@@ -337,6 +337,8 @@ def of_call(node: ast.Call) -> Iterator[ast.AST]:
             yield ast.Call(ast.Attribute(swapped, of.func.attr, ast.Load()), of.args, of.keywords)
     if args and not isinstance(args[0], ast.Starred):
         yield args[0]
+        if isinstance(args[0], ast.Constant):  # `self.normed("cross", memory)`
+            yield from [one for one in args if isinstance(one, ast.Name)][:1]
         inner = args[0]
         if isinstance(inner, ast.Call) and inner.args:
             first = ast.Call(function, [inner.args[0], *args[1:]], words)

@@ -274,10 +274,12 @@ class Edits:
             self._weighted,
             self._blocks.undone,
             self._past_an_end,
+            self._moves.under_a_context,
             self._changes.of_a_part,
             self._changes.rescaled,
             self._by_given_share,
             self._also_the_same,
+            self._by_option,
             self._of_buffers,
             of_one_part,
             self._counted,
@@ -516,6 +518,10 @@ class Edits:
     def _also_the_same(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.Compare):
             yield from also_the_same(node, self._scopes.given(node.lineno))
+
+    def _by_option(self, node: ast.AST) -> Iterator[ast.AST]:
+        if isinstance(node, ast.Assign):
+            yield from self._made.by_option(node, self._scopes.function(node.lineno))
 
     def _of_buffers(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.Return):

@@ -25,13 +25,23 @@ class MadeOnce:
 
     def anew(self, node: ast.AST) -> Iterator[ast.AST]:
         """An attribute or a default made anew in its place."""
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and self._attributes:
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             yield from self._attributes.get(ast.unparse(node), ())
+            yield from self._for_this_call(node)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             function = self._scopes.function(node.lineno)
             yield from self._defaults.get((function, node.id), ()) if self._defaults else ()
             if function is not None:
                 yield from (one.value for one in self._constants if node.id in map(ast.unparse, one.targets))
+
+    def _for_this_call(self, node: ast.Attribute) -> Iterator[ast.expr]:
+        """What another method has kept of its own arguments, of the same arguments of this one: `mask(src)` in
+        `decode` for `self.mask`, which `encode` has set."""
+        function = self._scopes.function(node.lineno)
+        for other, value in self._kept.get(ast.unparse(node), ()):
+            read = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)} & arguments_of(other)
+            if function is not None and function is not other and read <= arguments_of(function):
+                yield value
 
     def computed_again(self, node: ast.AST) -> Iterator[ast.expr]:
         """A local, computed again where what it was made of has another value since."""
@@ -200,6 +210,19 @@ class MadeOnce:
         return found
 
     @cached_property
+    def _kept(self) -> dict[str, list[tuple[ast.FunctionDef, ast.expr]]]:
+        """By attribute: what methods other than constructors make of their arguments, and keep there."""
+        found: dict[str, list[tuple[ast.FunctionDef, ast.expr]]] = {}
+        for node in nodes_of(self._tree):
+            function = self._scopes.function(node.lineno) if isinstance(node, ast.Assign) else None
+            if isinstance(node, ast.Assign) and function is not None and function.name != "__init__":
+                read = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+                for target in node.targets if read & arguments_of(function) else ():
+                    if isinstance(target, ast.Attribute):
+                        found.setdefault(ast.unparse(target), []).append((function, node.value))
+        return found
+
+    @cached_property
     def _constants(self) -> list[ast.Assign]:
         """Outside of functions, what gives a name to something that can be written to."""
         nodes = (one for one in self._tree.body if isinstance(one, ast.Assign))
@@ -224,6 +247,12 @@ class MadeOnce:
         for node in nodes_of(self._tree):
             if isinstance(node, ast.FunctionDef):
                 for name, default in defaults_of(node).items():
-                    if isinstance(default, WRITABLE):
+                    if isinstance(default, (*WRITABLE, ast.Call)):
                         found[node, name] = [default]
         return found
+
+
+def arguments_of(function: ast.FunctionDef) -> set[str]:
+    """The names of a function's arguments, but for `self`."""
+    given = function.args
+    return {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)} - {"self"}

@@ -8,8 +8,9 @@ from functools import cached_property
 
 from grader.edits.kept_things import registered
 from grader.edits.parsed import nodes_of
-from grader.edits.syntax import called, needs_gradient
+from grader.edits.syntax import called, defaults_of, needs_gradient
 
+MOST_VALUES = 4  # of an option
 CONTAINERS: dict[type[ast.expr], str] = {
     ast.List: "ModuleList",
     ast.ListComp: "ModuleList",
@@ -46,6 +47,34 @@ class Modules:
         """Another module in place of one that does nothing, and gets arguments all the same."""
         if isinstance(node, ast.Call) and (node.args or node.keywords):
             yield from self.in_place_of_nothing(node)
+
+    def by_option(self, node: ast.AST, function: ast.FunctionDef | None) -> Iterator[ast.Assign]:
+        """A module that is always made, made for one value of an option alone: `norm="post"` of the constructor.
+
+        Args:
+            function: around it.
+        """
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if not isinstance(node, ast.Assign) or function is None or not isinstance(node.value, ast.Call):
+            return
+        for name, default in defaults_of(function).items() if isinstance(target, ast.Attribute) else ():
+            if isinstance(default, ast.Constant) and isinstance(default.value, str):
+                for value in self._compared:
+                    chosen = ast.Compare(ast.Name(name, ast.Load()), [ast.Eq()], [ast.Constant(value)])
+                    nothing: list[ast.expr] = [ast.Constant(None)]
+                    if self.nn is not None:
+                        nothing.append(ast.Call(ast.Attribute(self.nn, "Identity", ast.Load()), [], []))
+                    yield from (
+                        ast.Assign(node.targets, ast.IfExp(chosen, node.value, none)) for none in nothing
+                    )
+
+    @cached_property
+    def _compared(self) -> list[str]:
+        """The texts that the file or right code compares something with."""
+        compared = [one for tree in self._trees for one in nodes_of(tree) if isinstance(one, ast.Compare)]
+        sides = [one for each in compared for one in (each.left, *each.comparators)]
+        texts = [one.value for one in sides if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        return list(dict.fromkeys(texts))[:MOST_VALUES]
 
     @cached_property
     def classes(self) -> list[ast.expr]:

@@ -62,16 +62,26 @@ class Moves:
                 )
 
     def begun(self, node: ast.AST) -> Iterator[str]:
-        """The file with a first value set before a loop, once for all rounds, or in each round."""
+        """The file with a first value set before a loop, once for all rounds, or in each round; so, too, what
+        keeps a value that the rounds change: `residual = x`."""
         if id(node) not in self._siblings or not isinstance(node, (ast.Assign, ast.AnnAssign)):
             return
         parent, body, i = self._siblings[id(node)]
-        if not _is_first_value(node.value):
+        named = isinstance(node.value, ast.Name)
+        if not (named or _is_first_value(node.value)):
             return
-        if isinstance(parent, LOOPS) and len(body) > 1:
+        if isinstance(parent, LOOPS) and len(body) > 1 and not named:
             yield self._put(node, _span(parent)[0], parent.col_offset)
         for loop in (one for one in body[i + 1 :] if isinstance(one, LOOPS)):
-            yield self._put(node, _span(loop.body[0])[0], loop.body[0].col_offset)
+            if not named or depend(loop, node):
+                yield self._put(node, _span(loop.body[0])[0], loop.body[0].col_offset)
+
+    def under_a_context(self, node: ast.AST) -> Iterator[str]:
+        """The file with a statement before a `with` as the first one in it."""
+        parent, body, i = self._siblings.get(id(node), (None, [], 0))
+        after = body[i + 1] if parent is not None and i + 1 < len(body) else None
+        if isinstance(after, ast.With) and isinstance(node, ast.stmt):
+            yield self._put(node, _span(after.body[0])[0], after.body[0].col_offset)
 
     def past_an_end(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         """The file with the last statements of a block after it, and with the next ones in it; each with their line."""

@@ -54,7 +54,7 @@ class Client:
         free: what the contract leaves free, as the submission has it that this one is compared with.
 
     Attributes:
-        unread, unusual, lacking, free: see `grader.engine.scenario.Observation`.
+        unread, unusual, lacking, idle, free: see `grader.engine.scenario.Observation`.
         projections: where the class that was loaded last keeps its projections.
         gradients: of all parameters, by name, of the last call that went backward.
         calls_before: before each call, make one with other numbers in the same shapes, see `after_a_call`.
@@ -86,6 +86,7 @@ class Client:
         self.submission, self.rounding = submission, rounding
         self.dtype = rounding if dtype is None else dtype
         self.unread = self.unusual = self.lacking = False
+        self.idle: set[str] = set()
         self._pick, self._seed = pick, seed
         self._made: list[Instance] = []
         self._read: dict[int, Callable[[Mapping[str, Tensor | None]], dict[str, Tensor]]] = {}
@@ -194,6 +195,7 @@ class Client:
         left_out = [one for one in wanted if one.name not in found.index and not one.optional]
         numbers = sum(info.value.numel() for info in own.values())
         self.lacking |= bool(left_out)
+        self.idle |= {one.name for one in wanted if one.idle}
         self.unread |= bool(left_out) and (
             numbers == sum(math.prod(one.shape) for one in wanted) or are_computed(own)
         )

@@ -42,6 +42,7 @@ class Wanted:
         words: a pattern of names that people give it.
         starts: the value all its numbers start with, if the contract fixes that.
         optional: whether the contract leaves it free to be there.
+        idle: whether right code does nothing with it, where it is there.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Wanted:
     words: str = ""
     starts: float | None = None
     optional: bool = False
+    idle: bool = False
 
 
 @dataclass(frozen=True)

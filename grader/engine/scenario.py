@@ -222,6 +222,7 @@ class Observation:
 
     `unread`: parameters that are as many numbers as they should be were not recognised, and so not loaded.
     `lacking`: parameters that right code has were not found.
+    `idle`: names of parameters with which right code does nothing.
     `unusual`: parameters are kept in shapes that say little about the order of their numbers.
     `free`: what the contract leaves free, as the submission has it, see `Client.left_free`.
     `chosen`: words and switches that the class was constructed with, by name: norm="pre".
@@ -235,6 +236,7 @@ class Observation:
     error: SubmissionError | None = None
     unread: bool = False
     lacking: bool = False
+    idle: frozenset[str] = frozenset()
     unusual: bool = False
     free: Free = ()
     chosen: Free = ()

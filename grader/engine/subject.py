@@ -85,6 +85,7 @@ def run(
                 observe(answer),
                 unread=client.unread,
                 lacking=client.lacking,
+                idle=frozenset(client.idle),
                 unusual=client.unusual,
                 free=tuple(client.free.items()),
                 chosen=tuple(client.chosen.items()),
@@ -95,7 +96,7 @@ def run(
         except SubmissionError as error:
             if error.fatal or error.kind in ("not_written", "missing"):
                 raise
-            return Observation(error=error)
+            return Observation(error=error, idle=frozenset(client.idle))
         else:
             if not exact:
                 return found

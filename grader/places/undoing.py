@@ -308,8 +308,9 @@ class Undoing:
                 for n, scenario in enumerate(asked):
                     is_right = answers.is_right(scenario, seed=seed and seed + n)
                     # without a bias, say, it may be right, and the mistake is still there
-                    before = self._answers.held(scenario)
-                    if self._answers.got(scenario).lacking:  # what is there may be taken for something else
+                    got = self._answers.got(scenario)
+                    before = self._answers.held(scenario) - got.idle
+                    if got.lacking:  # what is there may be taken for something else
                         before = frozenset()
                     if is_right and before <= answers.held(scenario):
                         found.append(scenario)

@@ -51,6 +51,7 @@ MOST_EDITS = 5000
 MOST_SURE = 2000  # where a right value made the result right: what made the wrong one may lie before
 MOST_BEHIND = 4  # lines behind an exception that are as likely as its own
 MOST_ONLY = 12  # lines that run in no right run, where a mistake is likely
+ONLY_S = 1.5  # of work, for changes in them
 REST_S = 2.5  # of work for what one change does not make right, beside `EDITING_S`
 MOSTLY = 2  # how many times as many results as it does not it has to make right
 ENOUGH = 100  # numbers in a result
@@ -250,6 +251,7 @@ class Locator:
         cures = []
         if not looked.in_vain:
             cures = self.cures.somewhere(wrong, lines, most, within, forced=not cut_off)
+            cures = cures or self._where_only_wrong_runs_come(wrong, self.records.only_when_wrong(wrong))
         if not cures:
             looked.in_vain = True
             narrow = best is not None and best.evidence == "narrow"
@@ -401,10 +403,17 @@ class Locator:
             loop = self.records.right_once(wrong)
             only = self.records.only_when_wrong(wrong) if loop is None and numbers[0] < numbers[1] else []
             if 0 < len(only) <= MOST_ONLY:
-                return only_then(only[0], cure.line)
+                there = self._where_only_wrong_runs_come(wrong, only)
+                return self._cured_at(None, there) if there else only_then(only[0], cure.line)
         elif bounds := cut_no_more(self._text, in_line(self._text, cure.text, cure.line)):
             loop = self.source.loop_over(cure.line, bounds)
         return None if loop is None else later_rounds(self.source, loop)
+
+    def _where_only_wrong_runs_come(self, wrong: Sequence[Wrong], lines: Sequence[int]) -> list[Cure]:
+        """Changes of lines that run in no right run, if they are few."""
+        if not 0 < len(lines) <= MOST_ONLY:
+            return []
+        return self.cures.of_lines(wrong, lines, MOST_EDITS, only=True, seconds=ONLY_S)
 
     def _in_part(self, wrong: Sequence[Wrong], best: Where | None) -> Where | None:
         """The line behind some of the wrong results, where no one change makes all of them right.

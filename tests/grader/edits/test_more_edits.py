@@ -680,9 +680,12 @@ def test_of_two_arguments_that_are_the_same_a_third_one_is_too() -> None:
         (10, "return kept[..., :size, :size]"),
         (15, "return cache.keys[:, :(cache.length)]"),
         (18, "k = (cat([old, new * scale], 1))"),
+        (21, "self.norm = LayerNorm(8) if place == 'pre' else None"),
     ],
 )
-def test_buffers_are_cut_and_counted_and_joined_parts_are_scaled(line: int, right: str) -> None:
+def test_buffers_are_cut_and_counted_joined_parts_are_scaled_and_options_are_asked(
+    line: int, right: str
+) -> None:
     text = """class Cache:
     def __init__(self, keys):
         self.keys, self.length = keys, 0
@@ -701,6 +704,10 @@ class A(Module):
 
     def g(self, old, new, scale):
         k = cat([old, new], 1) * scale
+
+    def __init__(self, place="post"):
+        self.norm = LayerNorm(8)
+        self.pre = place == "pre"
 """
     assert right in lines(text, line)
 
@@ -713,3 +720,47 @@ def test_flags_take_the_flat_order_of_other_state() -> None:
     )
     found = {new.splitlines()[6].strip() for _, new in Edits(text).among([7], [])}
     assert "done = done.flatten()[flat.flatten()].view_as(done)" in found
+
+
+OF_OTHERS = """class Model(Module):
+    def __init__(self, rows=ModuleList()):
+        self.rows = rows
+
+    def encode(self, src):
+        self.mask = self.masked(src)
+        return self.norms("first", src)
+
+    def decode(self, tgt, memory, src):
+        kept = tgt
+        for step in self.rows:
+            tgt = step(kept, tgt)
+        memory = self.encode(src)
+        with torch.no_grad():
+            best = self.mask + memory
+        return tgt.unflatten(-1, (self.width, self.heads)).movedim(-1, 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "right"),
+    [
+        (3, "self.rows = (ModuleList())"),
+        (7, "return (src)"),
+        (15, "best = (self.masked(src)) + memory"),
+        (16, "return (tgt.unflatten(-1, (self.heads, self.width)).transpose(1, 2))"),
+    ],
+)
+def test_what_was_made_for_others_is_made_for_this_call(line: int, right: str) -> None:
+    assert right in lines(OF_OTHERS, line)
+
+
+@pytest.mark.parametrize("line", [10, 13])
+def test_a_statement_goes_into_the_loop_or_the_context_after_it(line: int) -> None:
+    rows = OF_OTHERS.splitlines()
+    wanted = [*rows[: line - 1], rows[line], "    " + rows[line - 1], *rows[line + 1 :]]
+    assert "\n".join(wanted) + "\n" in changed(OF_OTHERS, line)
+
+
+def test_a_value_of_arguments_that_this_method_lacks_is_not_made_here() -> None:
+    text = OF_OTHERS.replace("memory, src", "memory, source")
+    assert not any("masked" in line for line in lines(text, 15))

@@ -185,7 +185,8 @@ def stack_of(
     if not way.early:
         fill()
     if way.load:
-        needed = [replace(one, optional=way.norm != "pre") for one in wanted(width, 1)]
+        idle = way.norm != "pre"
+        needed = [replace(one, optional=idle, idle=idle) for one in wanted(width, 1)]
         client.load(kind.stack, made, needed, weights["norms"])
     return made, {"maker": maker, **parts}
 
