@@ -763,4 +763,4 @@ def test_a_statement_goes_into_the_loop_or_the_context_after_it(line: int) -> No
 
 def test_a_value_of_arguments_that_this_method_lacks_is_not_made_here() -> None:
     text = OF_OTHERS.replace("memory, src", "memory, source")
-    assert not any("masked" in line for line in lines(text, 15))
+    assert "best = (self.masked(src)) + memory" not in lines(text, 15)
