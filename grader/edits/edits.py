@@ -39,9 +39,11 @@ from grader.edits.modules import Modules
 from grader.edits.moved import Moves
 from grader.edits.never_called import NeverCalled
 from grader.edits.other_names import (
+    as_another_argument,
     crosswise,
     given_twice,
     keywords_exchanged,
+    made_of_them,
     numbered,
     other_keys,
     parts_of_two,
@@ -49,7 +51,7 @@ from grader.edits.other_names import (
 )
 from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of, parsed
-from grader.edits.ranges import back_in_order, begun_elsewhere, heap_in_order, heaps_of, of_all
+from grader.edits.ranges import back_in_order, begun_elsewhere, heap_in_order, heaps_of, of_all, of_blocks
 from grader.edits.scopes import Scopes
 from grader.edits.several import Several
 from grader.edits.slips import Slips, without_room
@@ -284,7 +286,10 @@ class Edits:
             of_one_part,
             self._counted,
             begun_elsewhere,
+            of_blocks,
             back_in_order,
+            as_another_argument,
+            self._made_of_them,
             crosswise,
             self._of_all,
             self._carried_on,
@@ -453,6 +458,11 @@ class Edits:
 
     def _other_keys(self, node: ast.AST) -> Iterator[ast.AST]:
         yield from other_keys(node, self._tree)
+
+    def _made_of_them(self, node: ast.AST) -> Iterator[ast.AST]:
+        function = self._scopes.function(node.lineno) if isinstance(node, (ast.Tuple, ast.Call)) else None
+        if function is not None:
+            yield from made_of_them(node, function)
 
     def _composed(self, node: ast.AST) -> Iterator[ast.AST]:
         function = self._scopes.function(node.lineno) if isinstance(node, (ast.Assign, ast.Name)) else None

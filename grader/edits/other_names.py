@@ -49,6 +49,59 @@ def given_twice(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Call]:
                 yield with_names(node, {old: new}, skip=skip)
 
 
+def as_another_argument(node: ast.AST) -> Iterator[ast.Call]:
+    """A call that has one name twice, with another one of its arguments in place of all: `f(n, n, n)` for
+    `f(n, x, x)`."""
+    if not isinstance(node, ast.Call):
+        return
+    values = [*node.args, *(word.value for word in node.keywords)]
+    given = [one.id for one in values if isinstance(one, ast.Name)]
+    names = list(dict.fromkeys(given))
+    for old in (name for name in names if given.count(name) > 1):
+        yield from (with_names(node, {old: new}) for new in names if new != old)
+
+
+def made_of_them(node: ast.AST, function: ast.AST) -> Iterator[ast.AST]:
+    """Several names side by side, `return out, (k, v)`, each as what was made of it, `keys = cat([old, k])`; or as what
+    it was made of.
+
+    Args:
+        function: around it.
+    """
+    items = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) else []
+    names = [one.id if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) else "" for one in items]
+    if sum(map(bool, names)) < 2:
+        return
+    made = list(_made_of_another(function))
+    for pairs in (made, [(new, old) for old, new in made]):
+        others = {old: new for old, new in pairs if old in names and new not in names}
+        if len(others) > 1:
+            new = [
+                ast.Name(others[name], ast.Load()) if name in others else one
+                for name, one in zip(names, items, strict=True)
+            ]
+            yield (
+                ast.Call(node.func, new, node.keywords)
+                if isinstance(node, ast.Call)
+                else ast.Tuple(new, ast.Load())
+            )
+
+
+def _made_of_another(function: ast.AST) -> Iterator[tuple[str, str]]:
+    """Names that a function's assignments read, each with the name of what is made of it."""
+    for one in ast.walk(function):
+        target = one.targets[0] if isinstance(one, ast.Assign) else None
+        if not isinstance(one, ast.Assign):
+            continue
+        pairs = [(target, one.value)]
+        if isinstance(target, ast.Tuple) and isinstance(one.value, ast.Tuple):
+            pairs = list(zip(target.elts, one.value.elts, strict=False))
+        for new, value in pairs:
+            if isinstance(new, ast.Name):
+                read = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
+                yield from ((old, new.id) for old in sorted(read - {new.id}))
+
+
 def numbered(node: ast.AST) -> Iterator[ast.AST]:
     """Names that are made of the rounds of a comprehension, each with the number of its round: others may be equal."""
     name = node.key if isinstance(node, ast.DictComp) else getattr(node, "elt", None)

@@ -26,6 +26,27 @@ def begun_elsewhere(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Slice(*bounds)
 
 
+def of_blocks(node: ast.AST) -> Iterator[ast.AST]:
+    """Blocks of a size that begin one after the other, `a : a + size`, where each begins at the end of the last."""
+    bounds = [node.lower, node.upper] if isinstance(node, ast.Slice) and node.step is None else []
+    if isinstance(node, ast.Call) and called(node.func) == "slice" and not node.keywords:
+        bounds = list(node.args)
+    start, end = bounds if len(bounds) == 2 else (None, None)
+    if not isinstance(start, ast.Name) or not isinstance(end, ast.BinOp) or not isinstance(end.op, ast.Add):
+        return
+    sides = [end.left, end.right]
+    if start.id in [getattr(one, "id", None) for one in sides]:
+        size = next((one for one in sides if getattr(one, "id", None) != start.id), None)
+        if size is not None:
+            first = ast.BinOp(start, ast.Mult(), size)
+            both: list[ast.expr] = [first, ast.BinOp(first, ast.Add(), size)]
+            yield (
+                ast.Slice(*both)
+                if isinstance(node, ast.Slice)
+                else ast.Call(ast.Name("slice", ast.Load()), both, [])
+            )
+
+
 def _moved(start: ast.expr | None, end: ast.expr | None) -> list[ast.expr]:
     """The bounds of as many, where they end; none if they cannot be known."""
     first = start is None or (isinstance(start, ast.Constant) and start.value == 0)

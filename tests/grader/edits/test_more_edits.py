@@ -764,3 +764,29 @@ def test_a_statement_goes_into_the_loop_or_the_context_after_it(line: int) -> No
 def test_a_value_of_arguments_that_this_method_lacks_is_not_made_here() -> None:
     text = OF_OTHERS.replace("memory, src", "memory, source")
     assert "best = (self.masked(src)) + memory" not in lines(text, 15)
+
+
+SIDE_BY_SIDE = """def step(self, x, kept):
+    n = self.norm(x)
+    y = self.attend(n, x, x)
+    k, v = self.k(y), self.v(y)
+    keys, values = k, cat([kept, v])
+    columns = slice(h, h + self.width)
+    first = x[:, h : self.width + h]
+    self.keep(keys, values)
+    return first, (k, v)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "right"),
+    [
+        (3, "y = (self.attend(n, n, n))"),
+        (6, "columns = (slice(h * self.width, h * self.width + self.width))"),
+        (7, "first = x[:, h * self.width:h * self.width + self.width]"),
+        (8, "(self.keep(k, v))"),
+        (9, "return first, ((keys, values))"),
+    ],
+)
+def test_names_side_by_side_and_blocks_are_changed_together(line: int, right: str) -> None:
+    assert right in lines(SIDE_BY_SIDE, line)

@@ -24,7 +24,7 @@ from tests.grader.right import right_files
 
 NAMES = list(get_exercises())
 DEAR = ("encoder", "decoder", "decoding", "kv_cache")
-SEEDS = 5  # for right files
+SEEDS = 4  # for right files
 EPS = torch.finfo(torch.float32).eps
 
 
@@ -54,8 +54,8 @@ def test_solution_passes_in_noise(name: str) -> None:
 
 
 def chosen(exercise: str) -> list[str]:
-    """Every fourth file: noise is slow, and all files are graded on other kernels."""
-    return list(right_files(exercise))[::4]
+    """Every sixth file: noise is slow, and all files are graded on other kernels."""
+    return list(right_files(exercise))[::6]
 
 
 def seed_of(exercise: str, title: str) -> int:
