@@ -323,7 +323,7 @@ class Client:
             return {GRADIENTS: self._said_of_gradients(callee, args, kwargs, method, *of)}
         for position, gradient in arrived.inputs.items():
             like = args[position] if isinstance(position, int) else kwargs[position]
-            answer[f"gradient of {position}"] = _or_zero(gradient, like)
+            answer[f"gradient of {position}"] = _or_zero(gradient, self._rounded(like))
         if self.fixed_inputs:
             answer[GRADIENTS] = "some"
         self.gradients = arrived.parameters

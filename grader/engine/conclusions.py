@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 import torch
@@ -367,7 +368,7 @@ def _gradients(findings: Findings) -> Named | None:
             hint="Which step has an infinite derivative, such as sqrt or division at 0?",
         )
     none = [
-        n.removeprefix("gradient of ")
+        re.sub(r"^(?=\d)", "argument ", n.removeprefix("gradient of "))
         for n, x in zip(names, found, strict=True)
         if float(x.abs().max()) < TINY
     ]

@@ -48,6 +48,7 @@ def bound(scenario: Scenario, name: str, expected: Tensor, loose: float = 1.0) -
 
 
 def _size(x: Tensor) -> float:
+    x = x.to(torch.uint8) if x.dtype == torch.bool else x
     largest = float(x.abs().max()) if x.numel() else 0.0
     if math.isfinite(largest):  # to pick the finite ones takes ten times as long
         return largest

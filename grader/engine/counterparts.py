@@ -19,7 +19,10 @@ Gradients = Callable[[Tensor, int], Tensor | None]
 
 ROUNDED = (1e-10, 1e-5)  # of the largest gradient: in float64; where something is computed in float32
 APART = 10.0  # times that much is no rounding
-STEADY = 2  # experiments in which no class falls apart, until one is made to
+STEADY = (
+    2,
+    6,
+)  # experiments in which no class falls apart, until one is made to; more where few were misleading
 MOST_EXPERIMENTS = 200
 
 
@@ -62,15 +65,17 @@ def _sorted(classes: Tensor, values: Tensor) -> Tensor:
 
 
 class _Search:
-    def __init__(self, ours: Gradients, theirs: Gradients, scale: float, seed: int, rounded: float) -> None:
+    def __init__(
+        self, ours: Gradients, theirs: Gradients, scale: float, seed: int, rounded: float, steady: int
+    ) -> None:
         self._ours, self._theirs, self._scale, self._rounded = ours, theirs, scale, rounded
-        self._draws = torch.Generator().manual_seed(seed)
+        self._draws, self._steady = torch.Generator().manual_seed(seed), steady
         self._left = MOST_EXPERIMENTS
 
-    def split(self, classes: _Classes, times: int) -> _Classes | None:
-        """Split classes until they hold for so many experiments; None if the codes differ."""
+    def split(self, classes: _Classes) -> _Classes | None:
+        """Split classes until they hold for some experiments; None if the codes differ."""
         steady = 0
-        while steady < times:
+        while steady < self._steady:
             self._left -= 1
             drawn = torch.randn(len(classes.sizes), generator=self._draws, dtype=torch.float64) * self._scale
             ours = self._ours(drawn[classes.ours], self._left)
@@ -91,10 +96,10 @@ class _Search:
         sizes = classes.sizes
         smallest = int(sizes.masked_fill(sizes < 2, int(sizes.max()) + 1).argmin())
         mine, others = (x.eq(smallest).nonzero().squeeze(1) for x in (classes.ours, classes.theirs))
-        found = self.split(classes.apart(mine, others), STEADY)
+        found = self.split(classes.apart(mine, others))
         for place in mine if found is None else ():
-            found = self.split(classes.apart(place.view(1), others[:1]), STEADY)
-            if found is not None:
+            found = self.split(classes.apart(place.view(1), others[:1]))
+            if found is not None or self._left < 0:
                 break
         return found
 
@@ -110,14 +115,17 @@ def counterparts(
         count: numbers that each has.
         scale: of the values that they get.
     """
+    alike = torch.zeros(count, dtype=torch.long)
     for rounded in ROUNDED:
-        search = _Search(ours, theirs, scale, seed, rounded)
-        alike = torch.zeros(count, dtype=torch.long)
-        classes = search.split(_Classes(alike, alike), STEADY)
-        while classes is not None and len(classes.sizes) < count:
-            classes = search.apart(classes)
-        if classes is not None:
-            found = torch.empty(count, dtype=torch.long)
-            found[classes.theirs.argsort()] = classes.ours.argsort()
-            return found
+        for steady in STEADY:
+            search = _Search(ours, theirs, scale, seed, rounded, steady)
+            classes = search.split(_Classes(alike, alike))
+            if classes is None:  # the codes differ
+                break
+            while classes is not None and len(classes.sizes) < count:
+                classes = search.apart(classes)
+            if classes is not None:
+                found = torch.empty(count, dtype=torch.long)
+                found[classes.theirs.argsort()] = classes.ours.argsort()
+                return found
     return None

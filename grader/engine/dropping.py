@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from grader.engine.draws import Draws
+
 NEAR = 0.06  # shares are measured on thousands of numbers
 SURE = 40.0  # minus the logarithm of how likely chance goes as far, by a bound that is good for large numbers
 ON_AVERAGE, AS_BEFORE = "on average, with dropout", "as large as without"
@@ -99,6 +101,11 @@ def alike_along(gone: Tensor, axes: Sequence[str], shown: Tensor | None = None) 
         if float(off.mean()) / (share * (1 - share)) > limit:
             found.append(name)
     return "along the " + " and the ".join(found) if found else NOWHERE
+
+
+def drawn_rate(draws: Draws) -> float:
+    """A rate of dropout: 0.1 to 0.4, but 0.25, which others are asked with."""
+    return (draws.integer(10, 24) if draws.integer(0, 1) else draws.integer(26, 40)) / 100
 
 
 def drawn_again(first: object, second: object) -> str:

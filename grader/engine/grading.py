@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
@@ -147,13 +149,34 @@ class Grading(Answers):
                 drawn = (found.scenarios[shown], found.right[shown], found.got[shown])
         count = f"Wrong in {len(wrong)} of {asked} cases of this test." if asked > 1 else ""
         proof = [a.proof for a in blamed[:1] if a.proof]
+        of = scenario.component
         return Failed(
-            "\n".join(filter(None, [message, count, *proof])),
-            mistakes=named,
+            self._with_names(of, "\n".join(filter(None, [message, count, *proof]))),
+            mistakes=[replace(one, text=self._with_names(of, one.text)) for one in named],
             picture=picture,
             matrices=matrices_of(*drawn, self.subject.axes),
-            component=scenario.component,
+            component=of,
         )
+
+    def _with_names(self, component: str, text: str) -> str:
+        """A text in which arguments of a component have their names, and no numbers: "gradient of x"."""
+        words = self._argument_names(component)
+
+        def named(found: re.Match[str]) -> str:
+            number = int(found["number"])
+            return found["before"] + words[number] if number < len(words) else found[0]
+
+        return re.sub(
+            r"(?P<before>gradient of |)(?:(?<=gradient of )|argument )(?P<number>\d)\b", named, text
+        )
+
+    def _argument_names(self, component: str) -> list[str]:
+        """Of a call of the function, or of the class's forward, as the reference has them."""
+        found = self.subject.namespace(self.subject.bases[0]).get(component)
+        function = getattr(found, "forward", found)
+        if not callable(function):
+            return []
+        return [name for name in inspect.signature(function).parameters if name != "self"]
 
     def explained(
         self, component: str, deadline: float = math.inf, finder: Finder | None = None

@@ -21,7 +21,9 @@ def next_steps(grade: Grade) -> Iterator[tuple[str, str]]:
             yield f"Next: {_beside(grade)}", ""
         yield f"Compare your solution with ours: zoo solution {_named(grade)}", ""
     else:
-        first = next((result for result in grade.results if result.status == "failed"), grade.results[0])
+        first = next(
+            (result for result in grade.results if result.status in ("failed", "error")), grade.results[0]
+        )
         if first.name in ("load", "rules"):
             yield "Fix this, then grade again:", f"zoo grade {file}{grade.options}{grade.selection}"
         else:

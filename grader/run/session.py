@@ -16,7 +16,7 @@ import pytest
 
 from grader.catalog import CATEGORIES, Exercise
 from grader.core.explain import find_names, find_stubs, find_uses, same_failure
-from grader.core.failures import Failed, Finder, Unexplained
+from grader.core.failures import Finder, Unexplained
 from grader.core.progress import Progress
 from grader.core.results import GraderBrokenError, Result
 from grader.core.spots import Lines
@@ -174,7 +174,7 @@ class Session:
             self._refuse(reason, "not judged: the file is against the rules", test)
         else:
             self._note(test, lambda: self.verdicts.record(test, self._explained(test, raised)))
-        if isinstance(raised, (Failed, Unexplained, SubmissionError)):
+        if raised is not None:
             self._unpassed.append(test)
         if isinstance(raised, SubmissionError) and raised.fatal:
             self.close()

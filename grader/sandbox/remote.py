@@ -30,7 +30,7 @@ from grader.worker.parts.kinds import modules_of
 from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named
 
 MAX_SOURCE = 2**20
-MOST_NUMBERS = 2_000_000  # of an instance's parameters: the judge keeps and compares them
+MOST_NUMBERS = 2_000_000  # of an instance's parameters, or of a result: the judge keeps and compares them
 MAX_COPIES = 2  # processes that edited copies may end
 
 
@@ -257,8 +257,12 @@ class RemoteFunction:
 
         def read(answer: dict[str, Any], found: list[Tensor]) -> Outcome:
             value = unpack(answer["value"], found, Opaque)
+            if (numbers := sum(x.numel() for x in tensors(value))) > MOST_NUMBERS:
+                text = f"it returned {numbers:,} numbers, where {MOST_NUMBERS:,} are the most"
+                raise SubmissionError("limit", text)
             changed, handle, devices = answer["changed"], answer["handle"], answer["devices"]
-            if not isinstance(changed, list) or not given.issuperset(changed):
+            exact = isinstance(changed, list) and all(type(one) in (int, str) for one in changed)
+            if not exact or not given.issuperset(changed):
                 raise ValueError("what was not given is changed")
             if not isinstance(devices, list) or len(devices) != len(tensors(value)):
                 raise ValueError("not one device for each tensor")

@@ -345,7 +345,7 @@ def influence(client: Client, asked: Question) -> Answer:
         now = call(client, replace(asked, inputs=(query, key, value)), instance).get("output")
         if not isinstance(now, Tensor) or not isinstance(before, Tensor) or now.shape != before.shape:
             return answer
-        if now.dim() != before.dim() or now.shape[:-1] != asked.inputs[0].shape[:-1]:
+        if now.shape[:-1] != asked.inputs[0].shape[:-1] or not now.numel() or now.dtype == torch.bool:
             return answer
         columns.append((now[0] - before[0]).abs().flatten(1).amax(-1) > 1e-5)
     return {"influence": torch.stack(columns, -1)}

@@ -24,6 +24,7 @@ from grader.api import (
     after_training,
     beside_another,
     causal,
+    drawn_rate,
     grading_of,
     only_form,
     traits_of,
@@ -361,9 +362,12 @@ class ClassMaker:
         asked = self.question(self.draws.inputs((2,), 3, 5, 12), 3)
         asked = replace(asked, cotangent=self.draws.normal(2, 3, 12))
         made = _with_gradients(asked, self.draws.mask(2, 1, 3, 5))
+        many = self.question(self.draws.inputs((2,), 3, self.draws.length(), 8), 2)
+        many = replace(many, cotangent=self.draws.normal(2, 3, 8))
         trained, dropped = (replace(asked, training=True, dropout=rate) for rate in (0.0, 0.5))
         return [
             *made,
+            _one("the gradient, many keys", "gradients", many, BACKWARD, see=look.gradients),
             with_fixed_inputs(_one("train mode", "gradients", trained, see=look.gradients)),
             with_dropped_gradients(_one("train mode", "gradients", dropped, see=look.results)),
         ]
@@ -389,6 +393,7 @@ class ClassMaker:
         query, key, value = draws.inputs((SENTENCES,), 4, 1, 8)
         one = _transparent(self.question((query, key, value.abs() + 0.5), 2))
         four, masked, one = (replace(some, dropout=0.25, training=True) for some in (four, masked, one))
+        rate = drawn_rate(draws)
         without = look.as_without_dropout
         off_in_train = _one("train mode with dropout=0.0", "dropout", off, "train mode", see=without)
         return [
@@ -402,6 +407,13 @@ class ClassMaker:
             beside_another(off_in_train, dropout=0.5),
             _one("train mode with dropout=0.25, four keys", "dropout", four, DROPS, see=look.dropped),
             _one("train mode with dropout=0.25, one key", "dropout", one, DROPS, see=look.dropped),
+            _one(
+                f"train mode with dropout={rate}",
+                "dropout",
+                replace(four, dropout=rate),
+                DROPS,
+                see=look.dropped,
+            ),
             _one(
                 "train mode with dropout and a mask", "dropout", masked, DROPS, see=look.closed_when_dropped
             ),

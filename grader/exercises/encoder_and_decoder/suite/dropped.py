@@ -43,7 +43,7 @@ QUIET = 3  # columns that nothing is added to
 SIZE = Size(400, 6, 16, 5)
 
 
-def dropped(kind: Kind, norm: str, seed: int) -> Callable[[Client], Answer]:
+def dropped(kind: Kind, norm: str, seed: int, rate: float = RATE) -> Callable[[Client], Answer]:
     """Facts on each sublayer, in their order, up to the first that cannot be read."""
 
     def ask(client: Client) -> Answer:
@@ -51,7 +51,7 @@ def dropped(kind: Kind, norm: str, seed: int) -> Callable[[Client], Answer]:
         weights = layer_weights(kind, draws, SIZE.width)
         for part in kind.parts:
             weights[part]["b" if part == "feed_forward" else "v"][:, -QUIET:] = 0.0
-        way = Way(norm, RATE, training=True, load=False)
+        way = Way(norm, rate, training=True, load=False)
         layer, parts = layer_of(client, kind, weights, way)
         given = batch_of(kind, draws, SIZE)
         output, x = call(client, layer, given).get("output"), given["x"]
@@ -66,7 +66,7 @@ def dropped(kind: Kind, norm: str, seed: int) -> Callable[[Client], Answer]:
         }
         facts["a second call drops"] = drawn_again(output, again)
         facts["zeros in the output"] = "some" if bool((output == 0).any()) else "none"
-        return {**facts, **_sublayers(kind, norm, weights, given, [*inputs, output.double()])}
+        return {**facts, **_sublayers(kind, norm, rate, weights, given, [*inputs, output.double()])}
 
     return ask
 
@@ -87,7 +87,7 @@ def _zeros(h: Tensor | None) -> str:
 
 
 def _sublayers(
-    kind: Kind, norm: str, weights: Weights, given: Given, seen: list[Tensor | None]
+    kind: Kind, norm: str, rate: float, weights: Weights, given: Given, seen: list[Tensor | None]
 ) -> dict[str, str]:
     """Facts of each sublayer. `seen` holds the parts' inputs, and the output."""
     facts: dict[str, str] = {}
@@ -108,7 +108,7 @@ def _sublayers(
         shown = (branch.abs() > 0.2) & rows.unsqueeze(-1)
         shown[..., -QUIET:] = False
         kept = torch.where(shown, (total - stream) / branch, 0.0)
-        facts |= {f"{name}, {what}": text for what, text in dropping_facts(kept, RATE, shown).items()}
+        facts |= {f"{name}, {what}": text for what, text in dropping_facts(kept, rate, shown).items()}
         choice = ((kept.abs() < 1e-2) & shown, shown)
         if before is not None:
             facts[f"{name}, dropped"] = _beside(choice, before)

@@ -21,6 +21,7 @@ from grader.api import (
     alike,
     beside_another,
     counted,
+    drawn_rate,
     only_form,
     own_parameters,
     parameter_facts,
@@ -229,6 +230,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
     long = Size(1, Draws(seed).length(), 6, Draws(seed + 1).length())
     trained = Way(norm, training=True)  # who saves memory in the backward pass does so in train mode
     dropping = Way(norm, 0.5, training=True)
+    rate = drawn_rate(Draws(seed + 32))
     calm = _steady(kind, seed + 23, trained)
     off = one(title("train mode with dropout=0"), "train", calm, "train mode")
     resting = one(title("eval mode with dropout=0.5"), "eval", _steady(kind, seed + 22, Way(norm, 0.5)))
@@ -271,6 +273,12 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         resting,
         after_training(resting),
         one(title(f"train mode with dropout={RATE}"), "train", dropped(kind, norm, seed + 24), "train mode"),
+        one(
+            title(f"train mode with dropout={rate}"),
+            "train",
+            dropped(kind, norm, seed + 32, rate),
+            "train mode",
+        ),
         one(title("train mode with dropout and masks"), "masks", _masks_of_parts(kind, seed + 28, dropping)),
         off,
         beside_another(off, dropout=0.5, norm="pre" if norm == "post" else "post"),

@@ -101,7 +101,7 @@ def _steady(kind: Kind, seed: int, way: Way) -> Ask:
 
     def ask(client: Client) -> Any:
         draws, size = Draws(seed), Size(2, 4, 8)
-        layers = DEEP if way.norm == "pre" else 2
+        layers = DEEP if way.norm == "pre" else 3
         stack, _ = stack_of(client, kind, stack_weights(kind, draws, size.width, layers, scale=0.2), way)
         return twice(client, stack, batch_of(kind, draws, size))
 
@@ -140,7 +140,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
     train = _steady(kind, seed + 23, trained)
     backward = numbers(kind, seed + 21, 2, Size(2, 3, 6, 4), trained, forms=padding, backward=True)
     still = numbers(kind, seed + 24, 2, Size(2, 3, 6, 4), way, backward=True)
-    fixed = numbers(kind, seed + 22, 2, Size(2, 3, 6, 4), trained, backward=True)
+    fixed = numbers(kind, seed + 22, 3, Size(2, 3, 6, 4), trained, backward=True)
     found = [
         one(title("three layers"), norm, numbers(kind, seed + 1, 3, way=way)),
         one(title("one layer"), norm, numbers(kind, seed + 2, 1, odd, way), "an odd size"),

@@ -24,6 +24,7 @@ from grader.api import (
     alike_along,
     beside_another,
     drawn_again,
+    drawn_rate,
     grading_of,
     mean_after,
     no_shape,
@@ -141,6 +142,7 @@ def _modes(seed: int) -> list[Scenario]:
         "train mode with dropout=0", NAME, "train", _plain(seed + 21, (2, 5, 8), 20, training=True)
     )
     calm = Scenario("eval mode with dropout=0.5", NAME, "eval", in_eval)
+    rate = drawn_rate(Draws(seed + 25))
     return [
         calm,
         after_training(calm),
@@ -148,16 +150,17 @@ def _modes(seed: int) -> list[Scenario]:
         after_other_weights(Scenario("x of [2, 5, 8]", NAME, "eval", _plain(seed + 24, (2, 5, 8), 20))),
         under_no_grad(Scenario("x of [2, 5, 8]", NAME, "eval", _plain(seed + 23, (2, 5, 8), 20))),
         beside_another(off, dropout=0.5),
-        Scenario("train mode with dropout=0.25", NAME, "train", _dropped(seed + 22)),
+        Scenario("train mode with dropout=0.25", NAME, "train", _dropped(seed + 22, 0.25)),
+        Scenario(f"train mode with dropout={rate}", NAME, "train", _dropped(seed + 25, rate)),
     ]
 
 
-def _dropped(seed: int) -> Ask:
+def _dropped(seed: int, rate: float) -> Ask:
     """Weights that show each hidden number in one place of the output: what dropout did to it can be read off."""
 
     def ask(client: Client) -> Answer:
         draws, d_model, d_ff = Draws(seed), 14, 12  # unequal: else nobody could tell the two layers apart
-        instance = client.make(NAME, d_model, d_ff, training=True, dropout=0.25)
+        instance = client.make(NAME, d_model, d_ff, training=True, dropout=rate)
         eye = torch.eye(d_model, dtype=torch.float64)
         mixed = (eye + 0.5 * eye.roll(1, 0))[:, :d_ff]  # [D, d_ff]
         weights = {"up.weight": mixed.T, "up.bias": eye[0, :d_ff] * 0, "down.weight": mixed}
@@ -170,14 +173,14 @@ def _dropped(seed: int) -> Ask:
             return dict(wrong or {})
         again = client.call(instance, x).get("output")
         return {
-            **dropout_facts(output.double(), x, weights),
+            **dropout_facts(output.double(), x, weights, rate),
             "a second call drops": drawn_again(output, again),
         }
 
     return ask
 
 
-def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor]) -> Answer:
+def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor], rate: float) -> Answer:
     """Return which numbers of the hidden layer were dropped: solved for from the output."""
     hidden = (output - weights["down.bias"]) @ torch.linalg.pinv(weights["down.weight"]).T  # [B, T, d_ff]
     ratio = hidden / (x @ weights["up.weight"].T)
@@ -186,7 +189,8 @@ def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor]) -> Answ
     even = bool(kept.numel()) and float(kept.max() - kept.min()) < 1e-2
     alike = alike_along(ratio.abs() <= 1e-3, ("sentences", "positions", "features"))
     factor = float(kept.mean()) if even and alike == NOWHERE else None
-    wanted_share = next((one for one in (0.0, 0.25, 0.75, 1.0) if abs(share - one) < 0.06), round(share, 1))
+    wanted = (0.0, rate, 1 - rate, 1.0)
+    wanted_share = next((one for one in wanted if abs(share - one) < 0.06), round(share, 1))
     return {
         "share of hidden numbers dropped": f"{wanted_share:g}",
         "numbers of the output that are 0": "some" if bool((output == 0).any()) else "none",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,15 +36,24 @@ Ask = Callable[[Client], Answer]
 
 
 def ready(
-    client: Client, draws: Draws, width: int, heads: int, *, loud: float = 1.0, training: bool = False
+    client: Client,
+    draws: Draws,
+    width: int,
+    heads: int,
+    *,
+    loud: float = 1.0,
+    training: bool = False,
+    biased: bool = False,
 ) -> tuple[Instance, Layout]:
-    """The class inside a `Stepper`, with the judge's weights; biases, which are free, are 0.
+    """The class inside a `Stepper`, with the judge's weights; biases, which are free, are 0 unless it is `biased`.
 
     Args:
         loud: factor of the query's and the key's weights: large scores.
         training: in train mode.
     """
     weights = draws.weights({f"{role}.weight": (width, width) for role in ROLES})
+    if biased:
+        weights |= draws.weights({f"{role}.bias": (width,) for role in ROLES})
     for role in ("q", "k"):
         weights[f"{role}.weight"] = weights[f"{role}.weight"] * loud
     stepper = client.part("Stepper", client.make(NAME, width, heads))
@@ -60,13 +70,17 @@ def _plain(
     loud: float = 1.0,
     zeros: Callable[[Tensor], Tensor] | None = None,
     others: int = 0,
-    training: bool = False,
+    **options: Any,
 ) -> Ask:
-    """All steps of x; of `method`, which takes a second batch of `others` sentences if there are any."""
+    """All steps of x; of `method`, which takes a second batch of `others` sentences if there are any.
+
+    Args:
+        options: see `ready`.
+    """
 
     def ask(client: Client) -> Answer:
         draws, (batch, length, width) = Draws(seed), shape
-        stepper, _ = ready(client, draws, width, heads, loud=loud, training=training)
+        stepper, _ = ready(client, draws, width, heads, loud=loud, **options)
         given = [draws.normal(batch, length, width)]
         given = [zeros(one) for one in given] if zeros else given
         if others:
@@ -172,6 +186,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("4 steps of [3, 1, 4], one head", "steps", _plain(seed + 19, (3, 4, 4), 1)),
         _one("3 steps of [3, 1, 12], 3 heads", "steps", _plain(seed + 5, (3, 3, 12), 3)),
         _one("12 steps of [2, 1, 8], 4 heads", "steps", _plain(seed + 7, (2, 12, 8), 4)),
+        _one("5 steps with biases", "steps", _plain(seed + 31, (2, 5, 8), 2, biased=True)),
         _one("a long sequence", "steps", _plain(seed + 15, (1, long, 8), 2), "a long sequence"),
         _one("many sentences", "steps", _plain(seed + 16, (Draws(seed).length(), 3, 8), 2), "many sentences"),
         under_no_grad(_one("5 steps of [2, 1, 8]", "steps", _plain(seed + 24, (2, 5, 8), 2))),

@@ -176,11 +176,15 @@ def _levels(seed: int) -> Ask:
 
 
 def _gradients(seed: int) -> list[Scenario]:
-    def ask(ids: Sequence[Sequence[int]], smoothing: float) -> Ask:
+    draws = Draws(seed + 72)
+    drawn_pad, drawn_smoothing = draws.integer(1, 8), draws.integer(5, 80) / 100
+
+    def ask(ids: Sequence[Sequence[int]], smoothing: float, pad: int = 0) -> Ask:
         def call_backward(client: Client) -> Answer:
             target = torch.tensor(ids)
             logits = Draws(seed + 70).normal(*target.shape, 9) * 1.5
             given: dict[str, Any] = {"grad": (0,), "cotangent": torch.tensor(20.0), "smoothing": smoothing}
+            given |= {"pad": pad} if pad else {}
             return client.call(client.function(LOSS), logits, target, **given)
 
         return call_backward
@@ -189,6 +193,13 @@ def _gradients(seed: int) -> list[Scenario]:
     return [
         Scenario("the gradient, with PAD", LOSS, "gradients", ask(PADDED, 0.0), traits=backward),
         Scenario("the gradient, with smoothing=0.1", LOSS, "gradients", ask(ANYWHERE, 0.1), traits=backward),
+        Scenario(
+            f"the gradient, with smoothing={drawn_smoothing}, pad={drawn_pad}",
+            LOSS,
+            "gradients",
+            ask(_many(seed + 73, 3, 6), drawn_smoothing, drawn_pad),
+            traits=backward,
+        ),
     ]
 
 

@@ -166,8 +166,10 @@ def _additive(seed: int) -> list[Scenario]:
         torch.float64: _calling(ADDITIVE, mask, dtype=torch.float64),
         torch.bfloat16: _calling(ADDITIVE, mask=mask, dtype=torch.bfloat16),
     }
+    half = _calling(ADDITIVE, mask, dtype=torch.float16)
     return [
         *plain,
+        Scenario("dtype=torch.float16", ADDITIVE, "dtype", half),
         *(Scenario(f"dtype={dtype}", ADDITIVE, "dtype", ask, dtype=dtype) for dtype, ask in dtypes.items()),
     ]
 

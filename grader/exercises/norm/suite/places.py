@@ -17,6 +17,7 @@ from grader.api import (
     after_training,
     beside_another,
     drawn_again,
+    drawn_rate,
     dropping_facts,
     no_shape,
     noted,
@@ -136,13 +137,13 @@ def _arguments(
     return ask
 
 
-def _dropped(name: str, seed: int) -> Ask:
+def _dropped(name: str, seed: int, rate: float) -> Ask:
     """Train mode: what the sublayer added can be read off the output, and so can what dropout did to it."""
 
     def ask(client: Client) -> Answer:
         draws, width = Draws(seed), 16
         weights = drawn(draws, width)
-        instance, parts = placed(client, name, weights, training=True, dropout=RATE)
+        instance, parts = placed(client, name, weights, training=True, dropout=rate)
         x = draws.normal(400, 6, width)
         output = client.call(instance, x).get("output")
         wrong = no_shape(output, x)
@@ -155,7 +156,7 @@ def _dropped(name: str, seed: int) -> Ask:
             total = centred - centred[..., -1:] + x[..., -1:]
         shown = branch.abs() > 0.2  # enough to divide by
         kept = torch.where(shown, (total - x) / branch, 0.0)
-        facts = dropping_facts(kept, RATE, shown)
+        facts = dropping_facts(kept, rate, shown)
         facts["a second call drops"] = drawn_again(output, client.call(instance, x).get("output"))
         first = next((one["x"] for one in noted(parts["sublayer"]) if "x" in one), None)
         return {
@@ -195,6 +196,7 @@ def _of(name: str, seed: int) -> list[Scenario]:
     smooth = _around(name, "Smooth", seed + 17, training=True, dropout=0.5)
     in_eval = _numbers(name, seed + 20, (2, 4, 8), dropout=0.5)
     in_train = _numbers(name, seed + 21, (2, 4, 8), training=True)
+    rate = drawn_rate(Draws(seed + 26))
     off = Scenario("train mode with dropout=0", name, "train", in_train, traits=train)
     found = [
         Scenario("the parts' parameters", name, "parts", _parts(name, seed)),
@@ -238,7 +240,12 @@ def _of(name: str, seed: int) -> list[Scenario]:
         after_training(Scenario("eval mode with dropout=0.5", name, "eval", in_eval)),
         off,
         beside_another(off, dropout=0.5),
-        Scenario(f"train mode with dropout={RATE}", name, "train", _dropped(name, seed + 22), traits=train),
+        Scenario(
+            f"train mode with dropout={RATE}", name, "train", _dropped(name, seed + 22, RATE), traits=train
+        ),
+        Scenario(
+            f"train mode with dropout={rate}", name, "train", _dropped(name, seed + 26, rate), traits=train
+        ),
     ]
     long, many = (1, Draws(seed).length(very=True), 6), (Draws(seed).length(), 2, 6)
     found += [

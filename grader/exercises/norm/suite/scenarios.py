@@ -191,10 +191,12 @@ def _edges(seed: int) -> list[Scenario]:
 def _gradients(seed: int) -> list[Scenario]:
     backward = frozenset({"the backward pass"})
     plain = _plain(seed + 30, (2, 3, 8), backward=True)
+    of_rows = _plain(seed + 33, (5, 70), backward=True)
     in_train = _plain(seed + 32, (2, 3, 8), backward=True, training=True)
     flat = _plain(seed + 31, (2, 3, 8), backward=True, constant=True, eps=0.1)
     return [
         Scenario("the gradient", NAME, "gradients", plain, traits=backward),
+        Scenario("the gradient of x of [5, 70]", NAME, "gradients", of_rows, traits=backward),
         Scenario("the gradient in train mode", NAME, "gradients", in_train),
         Scenario("the gradient at a row of equal numbers", NAME, "gradients", flat, traits=backward),
     ]

@@ -49,6 +49,8 @@ def _looks(client: Client, output: Any, queries: Tensor, block: int, what: str) 
         return {"result": "another shape"}
     if output.size(2) < WIDTH:
         return {"result": "another width"}
+    if output.dtype == torch.bool:
+        return {"result": "truth values"}
     marks = output[..., block * LENGTH : (block + 1) * LENGTH]
     unused = (queries == 0) & (output.abs() < 1e-6).all(-1)  # [B, Tq]
     free = torch.tensor(client.left_free(f"unused rows {what}", tuple(unused.flatten().tolist())))

@@ -229,7 +229,7 @@ class Put:
             found = [
                 g
                 for name, g in arrived.items()
-                if g is not None and name.endswith("judge_table") and g.size(0) == vocab
+                if g is not None and name.endswith("judge_table") and g.shape[:1] == (vocab,)
             ]
             none = torch.zeros(vocab, self.size.d_model, dtype=client.dtype)
             answer[f"gradient of {side}_embed"] = found[0] if found else none
@@ -297,6 +297,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     """All of them, in the order of the tests."""
     plain, wide = Size(), Size(7, 5, 13)
     three = Size(6, 11, 8, 3)
+    broad = Put(seed + 25, Size(Draws(seed).length(), 11, 8), 3, (1, 1), "none")  # of one token: no softmax
     trained = Put(seed + 23, training=True)
     single = Put(seed + 3, wide, batch=1, lengths=(1, 1), padded="none")
     lone = ("a batch of one", "a length of one")
@@ -314,6 +315,8 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("decode, no PAD", "decode", Put(seed + 1, padded="none").decode),
         _one("encode, d_model=7", "encode", Put(seed + 2, wide, 2, (3, 6)).encode, "an odd size"),
         _one("decode, d_model=7", "decode", Put(seed + 2, wide, 2, (3, 6)).decode, "an odd size"),
+        _one("encode, wide vectors", "encode", broad.encode, "a length of one", "wide vectors"),
+        _one("decode, wide vectors", "decode", broad.decode, "a length of one", "wide vectors"),
         _one("encode, one sentence of one token", "encode", single.encode, *lone),
         _one("decode, one sentence of one token", "decode", single.decode, *lone),
         _one("the keys that encode attends to", "encoder mask", looks_of_encode(ready, Size)),
