@@ -62,6 +62,8 @@ def back_in_order(node: ast.AST) -> Iterator[ast.stmt]:
     made = node.value.func if isinstance(node.value, ast.Call) else None
     if isinstance(node, ast.Assign) and made is not None and called(made) in ORDERS:
         yield ast.Assign(node.targets, method(node.value, "argsort"))
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):  # `back = order`
+        yield ast.Assign(node.targets, ast.parse(BACK.format(node.value.id), mode="eval").body)
     read = [one.slice for one in ast.walk(node.value) if isinstance(one, ast.Subscript)]
     for name in dict.fromkeys(one.id for one in read if isinstance(one, ast.Name)):
         new = copy.deepcopy(node)

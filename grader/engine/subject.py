@@ -57,6 +57,10 @@ class Subject:
         return get_mistakes(self.exercise)
 
 
+UNFIT = "What came back is nothing that this test can compare"
+ODD = (TypeError, ValueError, LookupError, ArithmeticError, RuntimeError, AttributeError)
+
+
 def run(
     scenario: Scenario,
     submission: Submission,
@@ -97,6 +101,14 @@ def run(
             if error.fatal or error.kind in ("not_written", "missing"):
                 raise
             return Observation(error=error, idle=frozenset(client.idle))
+        except (
+            ODD
+        ) as error:  # of the reference it is a fault of the scenario's; else nobody thought of such a result
+            if exact:
+                raise
+            return Observation(
+                error=SubmissionError("protocol", f"{UNFIT} ({type(error).__name__}: {error})")
+            )
         else:
             if not exact:
                 return found

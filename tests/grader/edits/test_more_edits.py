@@ -775,6 +775,7 @@ SIDE_BY_SIDE = """def step(self, x, kept):
     first = x[:, h : self.width + h]
     self.keep(keys, values)
     return first, (k, v)
+    back = order
 """
 
 
@@ -786,6 +787,7 @@ SIDE_BY_SIDE = """def step(self, x, kept):
         (7, "first = x[:, h * self.width:h * self.width + self.width]"),
         (8, "(self.keep(k, v))"),
         (9, "return first, ((keys, values))"),
+        (10, "back = sorted(range(len(order)), key=order.__getitem__)"),
     ],
 )
 def test_names_side_by_side_and_blocks_are_changed_together(line: int, right: str) -> None:

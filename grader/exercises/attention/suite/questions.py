@@ -268,6 +268,8 @@ def closed_when_dropped(client: Client, asked: Question) -> Answer:
     output = fresh(client, asked).get("output")
     if not isinstance(output, Tensor) or output.shape != asked.inputs[0].shape or asked.shown is None:
         return {"output": "of another shape"}
+    if output.dtype == torch.bool:
+        return {"output": "truth values"}
     weights = output.abs().unflatten(-1, (asked.heads, -1)).transpose(1, 2)  # [B, H, T, K]
     return {"closed keys get a weight": _yes(bool((weights[~asked.shown.expand_as(weights)] > 1e-6).any()))}
 

@@ -138,9 +138,9 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
     odd, lone, padding = Size(3, 4, 7, 6), Size(1, 1, 6, 1), masks.every(kind, masks.padding)
     trained = Way(norm, training=True)  # who saves memory in the backward pass does so in train mode
     train = _steady(kind, seed + 23, trained)
-    backward = numbers(kind, seed + 21, 2, Size(2, 3, 6, 4), trained, forms=padding, backward=True)
+    backward = numbers(kind, seed + 21, 3, Size(2, 3, 6, 4), trained, forms=padding, backward=True)
     still = numbers(kind, seed + 24, 2, Size(2, 3, 6, 4), way, backward=True)
-    fixed = numbers(kind, seed + 22, 3, Size(2, 3, 6, 4), trained, backward=True)
+    fixed = numbers(kind, seed + 22, 2, Size(2, 3, 6, 4), trained, backward=True)
     found = [
         one(title("three layers"), norm, numbers(kind, seed + 1, 3, way=way)),
         one(title("one layer"), norm, numbers(kind, seed + 2, 1, odd, way), "an odd size"),

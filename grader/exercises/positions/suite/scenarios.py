@@ -117,6 +117,9 @@ def _rest(name: str, seed: int) -> list[Scenario]:
             Scenario("x of [2, 9, 10]", name, "train", _plain(name, (2, 9, 10), 13, seed + 32))
         ),
         beside_another(Scenario("x of [2, 5, 8]", name, "train", _plain(name, (2, 5, 8), 9, seed + 30)), 6),
+        beside_another(  # with room for less
+            Scenario("x of [2, 6, 8]", name, "train", _plain(name, (2, 6, 8), 9, seed + 34)), max_len=3
+        ),
         beside_an_equal_one(Scenario("x of [3, 3, 6]", name, "train", _plain(name, (3, 3, 6), 9, seed + 33))),
     ]
     for dtype in (torch.float64, torch.bfloat16):
