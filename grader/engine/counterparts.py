@@ -23,7 +23,7 @@ STEADY = (
     2,
     6,
 )  # experiments in which no class falls apart, until one is made to; more where few were misleading
-MOST_EXPERIMENTS = 200
+MOST_EXPERIMENTS = 40
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,6 @@ def namespace(steps: Steps) -> dict[str, Any]:
             for role in steps.roles:
                 weight = torch.randn(d_model, d_model) / math.sqrt(d_model)
                 self.register_parameter(f"{role}_weight", nn.Parameter(weight, steps.trained))
-                self.register_parameter(f"{role}_bias", nn.Parameter(torch.zeros(d_model), steps.trained))
 
         def forward(self, x: Tensor, cache: Any) -> Any:
             weights = {name.replace("_", "."): p for name, p in self.named_parameters()}

@@ -40,7 +40,7 @@ from grader.exercises.attention.suite.stages import conclude, obvious
 
 WIDTH, VALUE_WIDTH = 8, 6
 LARGEST_MAP = 12
-SENTENCES = 1000  # on which shares are measured
+SENTENCES = 300  # on which shares are measured
 SIZES = ((8, 2), (12, 3), (6, 1))  # d_model, num_heads
 BACKWARD, FULLY, DROPS = "the backward pass", "a fully masked row", "dropout in train mode"
 ONE_KEY = "one key, to which some queries may not attend"

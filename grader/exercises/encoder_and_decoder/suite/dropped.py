@@ -40,20 +40,21 @@ from grader.exercises.encoder_and_decoder.suite.kinds import (
 
 RATE = 0.25
 QUIET = 3  # columns that nothing is added to
-SIZE = Size(400, 6, 16, 5)
+SIZE = Size(100, 6, 16, 5)
+MANY = Size(400, 6, 16, 5)  # for another rate: on more numbers, so that a tenth less shows
 
 
 def dropped(kind: Kind, norm: str, seed: int, rate: float = RATE) -> Callable[[Client], Answer]:
     """Facts on each sublayer, in their order, up to the first that cannot be read."""
 
     def ask(client: Client) -> Answer:
-        draws = Draws(seed)
-        weights = layer_weights(kind, draws, SIZE.width)
+        draws, size = Draws(seed), SIZE if rate == RATE else MANY
+        weights = layer_weights(kind, draws, size.width)
         for part in kind.parts:
             weights[part]["b" if part == "feed_forward" else "v"][:, -QUIET:] = 0.0
         way = Way(norm, rate, training=True, load=False)
         layer, parts = layer_of(client, kind, weights, way)
-        given = batch_of(kind, draws, SIZE)
+        given = batch_of(kind, draws, size)
         output, x = call(client, layer, given).get("output"), given["x"]
         assert x is not None
         again = call(client, layer, given).get("output")

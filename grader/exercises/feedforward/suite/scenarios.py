@@ -166,7 +166,7 @@ def _dropped(seed: int, rate: float) -> Ask:
         weights = {"up.weight": mixed.T, "up.bias": eye[0, :d_ff] * 0, "down.weight": mixed}
         weights["down.bias"] = draws.normal(d_model).abs() + 3
         client.load(NAME, instance, wanted(d_model, d_ff), weights)
-        x = draws.normal(400, 6, d_model).abs() + 0.5
+        x = draws.normal(150, 6, d_model).abs() + 0.5
         output = client.call(instance, x).get("output")
         wrong = no_shape(output, x)
         if wrong is not None or not isinstance(output, Tensor):

@@ -43,17 +43,14 @@ def ready(
     *,
     loud: float = 1.0,
     training: bool = False,
-    biased: bool = False,
 ) -> tuple[Instance, Layout]:
-    """The class inside a `Stepper`, with the judge's weights; biases, which are free, are 0 unless it is `biased`.
+    """The class inside a `Stepper`, with the judge's weights; biases, which are free, are 0.
 
     Args:
         loud: factor of the query's and the key's weights: large scores.
         training: in train mode.
     """
     weights = draws.weights({f"{role}.weight": (width, width) for role in ROLES})
-    if biased:
-        weights |= draws.weights({f"{role}.bias": (width,) for role in ROLES})
     for role in ("q", "k"):
         weights[f"{role}.weight"] = weights[f"{role}.weight"] * loud
     stepper = client.part("Stepper", client.make(NAME, width, heads))
@@ -186,7 +183,6 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("4 steps of [3, 1, 4], one head", "steps", _plain(seed + 19, (3, 4, 4), 1)),
         _one("3 steps of [3, 1, 12], 3 heads", "steps", _plain(seed + 5, (3, 3, 12), 3)),
         _one("12 steps of [2, 1, 8], 4 heads", "steps", _plain(seed + 7, (2, 12, 8), 4)),
-        _one("5 steps with biases", "steps", _plain(seed + 31, (2, 5, 8), 2, biased=True)),
         _one("a long sequence", "steps", _plain(seed + 15, (1, long, 8), 2), "a long sequence"),
         _one("many sentences", "steps", _plain(seed + 16, (Draws(seed).length(), 3, 8), 2), "many sentences"),
         under_no_grad(_one("5 steps of [2, 1, 8]", "steps", _plain(seed + 24, (2, 5, 8), 2))),

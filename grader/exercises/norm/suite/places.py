@@ -144,7 +144,7 @@ def _dropped(name: str, seed: int, rate: float) -> Ask:
         draws, width = Draws(seed), 16
         weights = drawn(draws, width)
         instance, parts = placed(client, name, weights, training=True, dropout=rate)
-        x = draws.normal(400, 6, width)
+        x = draws.normal(100, 6, width)
         output = client.call(instance, x).get("output")
         wrong = no_shape(output, x)
         if wrong is not None or not isinstance(output, Tensor):
