@@ -118,7 +118,7 @@ def _rest(name: str, seed: int) -> list[Scenario]:
         ),
         beside_another(Scenario("x of [2, 5, 8]", name, "train", _plain(name, (2, 5, 8), 9, seed + 30)), 6),
         beside_another(  # with room for less
-            Scenario("x of [2, 6, 8]", name, "train", _plain(name, (2, 6, 8), 9, seed + 34)), max_len=3
+            Scenario("x of [2, 4, 6]", name, "train", _plain(name, (2, 4, 6), 9, seed + 34)), max_len=3
         ),
         beside_an_equal_one(Scenario("x of [3, 3, 6]", name, "train", _plain(name, (3, 3, 6), 9, seed + 33))),
     ]
