@@ -77,7 +77,7 @@ def _numbers(name: str, seed: int) -> list[Scenario]:
         "x of [2, 1, 4]": ((2, 1, 4), 5, ("a length of one",)),
     }
     wide = {  # a trait, and size
-        "wide vectors": ((2, 3, 2 * Draws(seed).length()), 4),
+        "wide vectors": ((2, 3, 2 * Draws(seed).integer(257, 280)), 4),  # beyond 512
         "many sentences": ((Draws(seed).length(), 2, 4), 3),
     }
     odd = {"d_model=7": ((2, 5, 7), 9), "d_model=1": ((2, 3, 1), 6), "d_model=5": ((3, 4, 5), 7)}
