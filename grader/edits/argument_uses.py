@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.edits.parsed import nodes_of
-from grader.edits.syntax import called, defaults_of
+from grader.edits.syntax import arguments_of, called, defaults_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -37,7 +37,7 @@ class _Followed:
 
     def begin(self, parts: list[Function], name: str) -> None:
         """Follow an argument of functions until it gets no further."""
-        self.names |= {(one, name) for one in parts if name in [arg.arg for arg in _arguments(one)]}
+        self.names |= {(one, name) for one in parts if name in arguments_of(one)}
         before = -1
         while before < (before := len(self.names) + len(self.attributes)):
             for function in self.functions():
@@ -134,7 +134,3 @@ def _operands(node: ast.AST) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
 def _names(nodes: list[ast.expr]) -> Iterator[str]:
     for node in nodes:
         yield from (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
-
-
-def _arguments(function: Function) -> list[ast.arg]:
-    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]

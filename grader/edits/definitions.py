@@ -8,7 +8,7 @@ from functools import cached_property
 
 from grader.edits.idle import unused
 from grader.edits.parsed import nodes_of, parsed
-from grader.edits.syntax import defaults_of
+from grader.edits.syntax import arguments_of, defaults_of
 
 MOST_BASES = 3
 NAMING = {"setattr": 1, "add_module": 0, "register_module": 0, "register_buffer": 0, "register_parameter": 0}
@@ -94,12 +94,7 @@ class Definitions:
     def arguments(self, line: int) -> list[str]:
         """The names of the arguments of the function that begins in a line, without `self`."""
         function = self._function(line)
-        args = (
-            []
-            if function is None
-            else [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-        )
-        return [one.arg for one in args if one.arg != "self"]
+        return [] if function is None else [one for one in arguments_of(function) if one != "self"]
 
     def constructor_begin(self, line: int) -> int | None:
         """The first statement of the constructor of a line's class, or of its base's, which that one calls."""

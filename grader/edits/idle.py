@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from grader.edits.parsed import nodes_of
+from grader.edits.syntax import arguments_of
 
 GIVING = {  # methods of tensors that change nothing
     name
@@ -119,8 +120,7 @@ def _only_written_to(nodes: Sequence[ast.AST]) -> set[str]:
 
 def overwritten(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[tuple[str, int]]:
     """Arguments that get another value before anything has read them, and the line of that."""
-    args = function.args
-    left = {one.arg for one in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
+    left = {*arguments_of(function)}
     found = []
     for statement in function.body[ast.get_docstring(function) is not None :]:
         nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]

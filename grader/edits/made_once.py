@@ -10,7 +10,7 @@ from typing import TypeGuard
 from grader.edits.alike import worked_on
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
-from grader.edits.syntax import called, defaults_of, function_named, in_each
+from grader.edits.syntax import arguments_of, called, defaults_of, function_named, in_each
 
 ROOM = ("zeros", "new_zeros", "empty", "new_empty", "full", "new_full")
 WRITABLE = (ast.Dict, ast.List, ast.Set)
@@ -39,8 +39,8 @@ class MadeOnce:
         `decode` for `self.mask`, which `encode` has set."""
         function = self._scopes.function(node.lineno)
         for other, value in self._kept.get(ast.unparse(node), ()):
-            read = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)} & arguments_of(other)
-            if function is not None and function is not other and read <= arguments_of(function):
+            read = _names(value) & {*arguments_of(other)} - {"self"}
+            if function is not None and function is not other and read <= {*arguments_of(function)}:
                 yield value
 
     def computed_again(self, node: ast.AST) -> Iterator[ast.expr]:
@@ -216,8 +216,8 @@ class MadeOnce:
         for node in nodes_of(self._tree):
             function = self._scopes.function(node.lineno) if isinstance(node, ast.Assign) else None
             if isinstance(node, ast.Assign) and function is not None and function.name != "__init__":
-                read = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
-                for target in node.targets if read & arguments_of(function) else ():
+                given = {*arguments_of(function)} - {"self"}
+                for target in node.targets if _names(node.value) & given else ():
                     if isinstance(target, ast.Attribute):
                         found.setdefault(ast.unparse(target), []).append((function, node.value))
         return found
@@ -252,7 +252,5 @@ class MadeOnce:
         return found
 
 
-def arguments_of(function: ast.FunctionDef) -> set[str]:
-    """The names of a function's arguments, but for `self`."""
-    given = function.args
-    return {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)} - {"self"}
+def _names(node: ast.expr) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

@@ -14,7 +14,7 @@ from grader.edits.edit_kinds import EQUATION
 from grader.edits.idle import idle, overwritten, unread
 from grader.edits.parsed import nodes_of
 from grader.edits.state import changed_in_place, is_store
-from grader.edits.syntax import FACTORIES, called, defaults_of, is_text
+from grader.edits.syntax import FACTORIES, arguments_of, called, defaults_of, is_text
 
 MOVING = {"to", "cuda", "type_as"}  # methods that give a tensor another device
 OF_EQUATIONS = {"einsum", "rearrange", "reduce", "repeat"}
@@ -443,8 +443,7 @@ class Source(Branches):
             }:
                 continue
             names = {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
-            given = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-            lost = [one.arg for one in given if one.arg not in {*names, "self"}]
+            lost = [one for one in arguments_of(function) if one not in {*names, "self"}]
             first = next((one.lineno for one in function.body if not is_text(one)), function.lineno)
             if lost and function.name != "__init__":
                 return lost[0], function.lineno, first

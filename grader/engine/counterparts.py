@@ -19,10 +19,8 @@ Gradients = Callable[[Tensor, int], Tensor | None]
 
 ROUNDED = (1e-10, 1e-5)  # of the largest gradient: in float64; where something is computed in float32
 APART = 10.0  # times that much is no rounding
-STEADY = (
-    2,
-    6,
-)  # experiments in which no class falls apart, until one is made to; more where few were misleading
+STEADY = (2, 6)
+"""Experiments in which no class falls apart, until one is made to; more where so few were misleading."""
 MOST_EXPERIMENTS = 40
 
 

@@ -9,6 +9,7 @@ import pytest
 from grader.catalog import get_exercise
 from grader.engine.answers import Answers
 from grader.engine.local import LocalSubmission
+from tests.grader.grades import graded
 from tests.grader.right import right_files
 
 VECTOR = '''
@@ -166,3 +167,11 @@ def test_names_that_say_another_role_are_not_free() -> None:
     swapped = text.replace(turn, "self.affine({'q': 'k', 'k': 'q'}.get(n, n), x).unflatten")
     for one, expected in ((text, False), (swapped, True)):
         assert bool(wrong(grading("attention", one), "MultiHeadAttention")) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [6, 15, 46])  # in which two experiments leave some neurons silent
+def test_a_table_of_neurons_is_read_rightly(seed: int) -> None:
+    text = right_files("feedforward")["all_of_a_hidden_feature_in_a_row"]
+    results = graded("feedforward", LocalSubmission.from_source(text, filename="feedforward.py"), seed)
+    assert [one.name for one in results if one.status != "passed"] == []

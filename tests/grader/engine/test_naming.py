@@ -10,6 +10,8 @@ from grader.catalog import get_exercise
 from grader.core.results import Result
 from grader.engine.local import LocalSubmission
 from grader.run.session import Session
+from tests import solution_file
+from tests.grader.grades import graded
 
 # Half the frequencies, which is no known mistake, beside a class that is right.
 POSITIONS = """
@@ -87,3 +89,13 @@ def test_two_mistakes_that_explain_all_come_before_one_that_explains_finite_resu
     text = LOSS + solution_text(get_exercise("loss")).partition("def sequence_loss")[0]
     named = {m.id for one in graded("loss", text, 120.0) for m in one.mistakes}
     assert named == {"logarithm-overflows", "smoothing-ignored"}
+
+
+def test_arguments_have_their_names_in_a_report() -> None:
+    text = solution_file("feedforward").read_text(encoding="utf-8")
+    assert "self.up(x)" in text
+    wrong = LocalSubmission.from_source(
+        text.replace("self.up(x)", "self.up(x.detach())"), filename="feedforward.py"
+    )
+    (failed,) = (one for one in graded("feedforward", wrong) if one.status == "failed")
+    assert "the gradient: gradient of x[" in failed.message

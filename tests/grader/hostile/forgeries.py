@@ -159,6 +159,11 @@ def _file(what: str, source: str, control: str = RIGHT, stopped_by: frozenset[st
     return Hostile(what, source, stopped_by, control=control, exercise="masks")
 
 
+def _layer(what: str, source: str) -> Hostile:
+    control = solution_file("feedforward").read_text()
+    return Hostile(what, source, BOTH, control=control, exercise="feedforward")
+
+
 FORGERIES = {
     "patched-comparisons": _file(
         "patch `torch.allclose` and similar functions", PATCHES + WRONG, "import torch\n" + RIGHT
@@ -175,20 +180,8 @@ FORGERIES = {
     "taken-over": _file("replace the request loop", TAKEN_OVER + WRONG, TAKEN_OVER + RIGHT),
     "copied-solution": _file("run the solution's file", COPIED, stopped_by=STRICT),
     "imported-solution": _file("import the solution as its own", IMPORTED),
-    "imported-parts": Hostile(
-        "import the layer that the grader trains with",
-        PARTS,
-        BOTH,
-        control=solution_file("feedforward").read_text(),
-        exercise="feedforward",
-    ),
-    "found-parts": Hostile(
-        "search all classes for the layer that the grader trains with",
-        FOUND,
-        BOTH,
-        control=solution_file("feedforward").read_text(),
-        exercise="feedforward",
-    ),
+    "imported-parts": _layer("import the layer that the grader trains with", PARTS),
+    "found-parts": _layer("search all classes for the layer that the grader trains with", FOUND),
     "exit-import": _file("exit with code 0 at import", "import os\nos._exit(0)\n" + RIGHT),
     "leave-import": _file("`sys.exit(0)` at import", "import sys\nsys.exit(0)\n" + RIGHT),
     "exit-call": _file("exit with code 0 in a call", EXIT),

@@ -16,7 +16,7 @@ from grader.engine.local import LocalSubmission
 from grader.sandbox.fork_server import ForkServer
 from grader.sandbox.link import _uses
 from grader.sandbox.process import Limits, Worker
-from grader.sandbox.remote import RemoteSubmission
+from grader.sandbox.remote import MOST_NUMBERS, RemoteSubmission
 from grader.worker.library_names import FORBIDDEN
 from grader.worker.operations import MAX_GRAPHS
 from tests import solution_file
@@ -220,6 +220,7 @@ def transposed(answer: dict[str, Any]) -> None:
     ("to", "change", "message"),
     [
         ("construct", one_for_all, "not a whole number"),
+        ("call", lambda answer: answer.update(changed=[0.0]), "what was not given is changed"),
         ("backward", transposed, r"a gradient of shape \[3, 2\], expected \[2, 3\]"),
     ],
 )
@@ -248,6 +249,16 @@ def test_an_answer_that_does_not_fit_its_request_ends_its_worker(
     with pytest.raises(SubmissionError, match=message) as caught:
         converse()
     assert (caught.value.kind, own.alive) == ("protocol", False)
+
+
+def test_a_result_of_millions_of_numbers_is_a_limit(worker: Worker) -> None:
+    function = load(worker, "import torch\ndef f(n):\n    return torch.zeros(n, dtype=torch.int8)").function(
+        "f"
+    )
+    assert function.call([MOST_NUMBERS]).value.numel() == MOST_NUMBERS
+    with pytest.raises(SubmissionError, match="returned 2,000,001 numbers") as caught:
+        function.call([MOST_NUMBERS + 1])
+    assert caught.value.kind == "limit"
 
 
 def test_100_mb_of_output_is_a_limit(server: ForkServer) -> None:

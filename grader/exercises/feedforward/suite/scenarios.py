@@ -189,8 +189,8 @@ def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor], rate: f
     even = bool(kept.numel()) and float(kept.max() - kept.min()) < 1e-2
     alike = alike_along(ratio.abs() <= 1e-3, ("sentences", "positions", "features"))
     factor = float(kept.mean()) if even and alike == NOWHERE else None
-    wanted = (0.0, rate, 1 - rate, 1.0)
-    wanted_share = next((one for one in wanted if abs(share - one) < 0.06), round(share, 1))
+    shares = (0.0, rate, 1 - rate, 1.0)
+    wanted_share = next((one for one in shares if abs(share - one) < 0.06), round(share, 1))
     return {
         "share of hidden numbers dropped": f"{wanted_share:g}",
         "numbers of the output that are 0": "some" if bool((output == 0).any()) else "none",

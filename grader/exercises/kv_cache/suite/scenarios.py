@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -36,13 +35,7 @@ Ask = Callable[[Client], Answer]
 
 
 def ready(
-    client: Client,
-    draws: Draws,
-    width: int,
-    heads: int,
-    *,
-    loud: float = 1.0,
-    training: bool = False,
+    client: Client, draws: Draws, width: int, heads: int, *, loud: float = 1.0, training: bool = False
 ) -> tuple[Instance, Layout]:
     """The class inside a `Stepper`, with the judge's weights; biases, which are free, are 0.
 
@@ -67,17 +60,13 @@ def _plain(
     loud: float = 1.0,
     zeros: Callable[[Tensor], Tensor] | None = None,
     others: int = 0,
-    **options: Any,
+    training: bool = False,
 ) -> Ask:
-    """All steps of x; of `method`, which takes a second batch of `others` sentences if there are any.
-
-    Args:
-        options: see `ready`.
-    """
+    """All steps of x; of `method`, which takes a second batch of `others` sentences if there are any."""
 
     def ask(client: Client) -> Answer:
         draws, (batch, length, width) = Draws(seed), shape
-        stepper, _ = ready(client, draws, width, heads, loud=loud, **options)
+        stepper, _ = ready(client, draws, width, heads, loud=loud, training=training)
         given = [draws.normal(batch, length, width)]
         given = [zeros(one) for one in given] if zeros else given
         if others:

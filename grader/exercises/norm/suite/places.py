@@ -64,7 +64,7 @@ def _numbers(name: str, seed: int, shape: tuple[int, ...], *, backward: bool = F
         if backward:
             return client.call(instance, x, grad=(0,), cotangent=draws.normal(*shape), single=True)
         answer = client.call(instance, x, single=True)
-        calls = {f"calls of the {one}": str(_calls(part)) for one, part in parts.items()}
+        calls = {f"calls of the {one}": str(len(noted(part))) for one, part in parts.items()}
         return {**answer, **calls}
 
     return ask
@@ -98,10 +98,6 @@ def _dropped_around(name: str, seed: int) -> Ask:
         return {**answer, "output": "a tensor" if isinstance(output, Tensor) else "none"}
 
     return ask
-
-
-def _calls(part: Instance) -> int:
-    return len(noted(part))
 
 
 def _parts(name: str, seed: int) -> Ask:
