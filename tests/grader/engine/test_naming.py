@@ -10,8 +10,6 @@ from grader.catalog import get_exercise
 from grader.core.results import Result
 from grader.engine.local import LocalSubmission
 from grader.run.session import Session
-from tests import solution_file
-from tests.grader.grades import graded
 
 # Half the frequencies, which is no known mistake, beside a class that is right.
 POSITIONS = """
@@ -92,10 +90,8 @@ def test_two_mistakes_that_explain_all_come_before_one_that_explains_finite_resu
 
 
 def test_arguments_have_their_names_in_a_report() -> None:
-    text = solution_file("feedforward").read_text(encoding="utf-8")
+    text = solution_text("feedforward")
     assert "self.up(x)" in text
-    wrong = LocalSubmission.from_source(
-        text.replace("self.up(x)", "self.up(x.detach())"), filename="feedforward.py"
-    )
-    (failed,) = (one for one in graded("feedforward", wrong) if one.status == "failed")
+    results = graded("feedforward", text.replace("self.up(x)", "self.up(x.detach())"), 0.0)
+    (failed,) = (one for one in results if one.status == "failed")
     assert "the gradient: gradient of x[" in failed.message
