@@ -90,7 +90,7 @@ def test_two_mistakes_that_explain_all_come_before_one_that_explains_finite_resu
 
 
 def test_arguments_have_their_names_in_a_report() -> None:
-    text = solution_text("feedforward")
+    text = solution_text(get_exercise("feedforward"))
     assert "self.up(x)" in text
     results = graded("feedforward", text.replace("self.up(x)", "self.up(x.detach())"), 0.0)
     (failed,) = (one for one in results if one.status == "failed")
