@@ -22,6 +22,7 @@ APART = 10.0  # times that much is no rounding
 STEADY = (2, 6)
 """Experiments in which no class falls apart, until one is made to; more where so few were misleading."""
 MOST_EXPERIMENTS = 40
+"""From one class told apart to the next: features that are alike are told apart one after the other."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +69,16 @@ class _Search:
     ) -> None:
         self._ours, self._theirs, self._scale, self._rounded = ours, theirs, scale, rounded
         self._draws, self._steady = torch.Generator().manual_seed(seed), steady
-        self._left = MOST_EXPERIMENTS
+        self._left, self._number = MOST_EXPERIMENTS, 0
 
     def split(self, classes: _Classes) -> _Classes | None:
         """Split classes until they hold for some experiments; None if the codes differ."""
         steady = 0
         while steady < self._steady:
-            self._left -= 1
+            self._left, self._number = self._left - 1, self._number + 1
             drawn = torch.randn(len(classes.sizes), generator=self._draws, dtype=torch.float64) * self._scale
-            ours = self._ours(drawn[classes.ours], self._left)
-            theirs = self._theirs(drawn[classes.theirs], self._left)
+            ours = self._ours(drawn[classes.ours], self._number)
+            theirs = self._theirs(drawn[classes.theirs], self._number)
             if ours is None or theirs is None or self._left < 0:
                 return None
             if not theirs.isfinite().all():  # it says nothing
@@ -92,6 +93,7 @@ class _Search:
     def apart(self, classes: _Classes) -> _Classes | None:
         """Tell the members of the smallest class of several apart: all, in order, or one; None if that cannot be."""
         sizes = classes.sizes
+        self._left = MOST_EXPERIMENTS
         smallest = int(sizes.masked_fill(sizes < 2, int(sizes.max()) + 1).argmin())
         mine, others = (x.eq(smallest).nonzero().squeeze(1) for x in (classes.ours, classes.theirs))
         found = self.split(classes.apart(mine, others))
