@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 
+from grader.edits.code import Code
 from grader.edits.edit_kinds import ALONG, by_one
 from grader.edits.syntax import (
     SELF,
@@ -73,24 +75,22 @@ def _sizes_of(node: ast.Call) -> tuple[Sequence[ast.expr], Callable[[list[ast.ex
     return given if least <= len(given) <= MOST_SIZES else [], lambda new: [*before, *new]
 
 
-def indices_of(function: ast.AST) -> set[str]:
+@lru_cache(64)
+def _indices_of(function: ast.AST) -> set[str]:
     """The names in what a function takes of something by an index."""
     indexed = (one for one in ast.walk(function) if isinstance(one, ast.Subscript))
     return {one.id for each in indexed for one in ast.walk(each.slice) if isinstance(one, ast.Name)}
 
 
-def composed(
-    node: ast.Assign | ast.Name, function: ast.AST, indices: Collection[str], fields: Collection[str]
-) -> Iterator[ast.AST]:
-    """An index of what an index has left, as one of the whole: `rows = rows[kept]` for `rows = kept`.
-
-    Args:
-        function: around it.
-        indices: of the same.
-        fields: the attributes of the file's objects.
-    """
+def composed(node: ast.AST, code: Code) -> Iterator[ast.AST]:
+    """An index of what an index has left, as one of the whole: `rows = rows[kept]` for `rows = kept`."""
+    function = code.function(node) if isinstance(node, (ast.Assign, ast.Name)) else None
+    if not isinstance(node, (ast.Assign, ast.Name)) or function is None:
+        return
+    indices = _indices_of(function)
     if isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Load) and node.id in indices and node.id in fields:
+        kept = code.scopes.stored_attributes
+        if isinstance(node.ctx, ast.Load) and node.id in indices and node.id in kept:
             yield ast.Subscript(ast.Attribute(SELF, node.id, ast.Load()), node, ast.Load())
         return
     target = node.targets[0]

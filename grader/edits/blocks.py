@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from itertools import chain
 
-from grader.edits.file_text import FileText
+from grader.edits.code import Code
+from grader.edits.edit_kinds import exchanged
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called, is_text
 
@@ -25,16 +26,22 @@ SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 
 
 class Blocks:
-    """Of one file. Args: file: its text; tree: of the same."""
+    """Of one file."""
 
-    def __init__(self, file: FileText, tree: ast.Module) -> None:
-        self._file, self._tree = file, tree
+    def __init__(self, code: Code) -> None:
+        self._file, self._tree = code.file, code.tree
         # by id of a statement: it and those after it in its block
         self._after: dict[int, list[ast.stmt]] = {}
-        for parent in nodes_of(tree):
+        for parent in nodes_of(self._tree):
             for name, body in ast.iter_fields(parent):
                 if isinstance(body, list) and name in ("body", "orelse", "finalbody"):
                     self._after.update((id(one), body[i:]) for i, one in enumerate(body))
+
+    def bases_exchanged(self, node: ast.AST) -> Iterator[str]:
+        """The bases of a class in another order: whose method comes first."""
+        if isinstance(node, ast.ClassDef):
+            for bases in exchanged(node.bases):
+                yield self._file.with_all(list(zip(node.bases, bases, strict=True)))
 
     def together_left_out(self, node: ast.AST) -> Iterator[str]:
         """A statement and the next one left out, or the next two: what was added for a wrong reason."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 
+from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called
 
@@ -14,27 +15,23 @@ JOINING = ("cat", "concat", "stack")
 OF_SIZE = ("[:{0}, :{0}]", "[..., :{0}, :{0}]", "[:{0}]", "[:, :{0}]")
 
 
-def cut_to_size(node: ast.AST, sizes: Sequence[str]) -> Iterator[ast.Return]:
-    """What is returned as it is kept, `return self.table`, as far as was asked for. Args: sizes: that were given."""
+def cut_to_size(node: ast.AST, code: Code) -> Iterator[ast.Return]:
+    """What is returned as it is kept, `return self.table`, as far as was asked for, by numbers that were given."""
     if isinstance(node, ast.Return) and isinstance(node.value, (ast.Name, ast.Attribute)):
-        for size in sizes[:MOST_SIZES]:
+        for size in code.scopes.numbers(node.lineno)[:MOST_SIZES]:
             for form in OF_SIZE:
                 part = ast.parse(ast.unparse(node.value) + form.format(size), mode="eval").body
                 yield ast.Return(part)
 
 
-def counts_of(tree: ast.Module) -> list[str]:
+def _counts(tree: ast.Module) -> list[str]:
     """The attributes of a file that count something: `self.length += 1`."""
     grown = (one.target for one in nodes_of(tree) if isinstance(one, ast.AugAssign))
     return list(dict.fromkeys(one.attr for one in grown if isinstance(one, ast.Attribute)))
 
 
-def in_use(node: ast.AST, counts: Collection[str]) -> Iterator[ast.Attribute]:
-    """The room of a buffer, `cache.keys.shape[2]` or `cache.keys.size(2)`, as what its owner counts: `cache.length`.
-
-    Args:
-        counts: see `counts_of`.
-    """
+def in_use(node: ast.AST, code: Code) -> Iterator[ast.Attribute]:
+    """The room of a buffer, `cache.keys.shape[2]` or `cache.keys.size(2)`, as what its owner counts: `cache.length`."""
     of: ast.expr | None = None
     if (
         isinstance(node, ast.Subscript)
@@ -45,7 +42,7 @@ def in_use(node: ast.AST, counts: Collection[str]) -> Iterator[ast.Attribute]:
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "size":
         of = node.func.value
     if isinstance(of, ast.Attribute):
-        yield from (ast.Attribute(of.value, name, ast.Load()) for name in [*counts][:MOST_COUNTS])
+        yield from (ast.Attribute(of.value, name, ast.Load()) for name in _counts(code.tree)[:MOST_COUNTS])
 
 
 def of_one_part(node: ast.AST) -> Iterator[ast.Call]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from grader.edits.axes import indexed, shape_of_one, transposed
+from grader.edits.code import Code
 from grader.edits.edit_kinds import (
     COMPARISONS,
     EQUATION,
@@ -25,13 +26,11 @@ from grader.edits.edit_kinds import (
     turned_round,
     unwrapped,
 )
-from grader.edits.file_text import FileText
 from grader.edits.left_out import LeftOut
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
 from grader.edits.other_names import other_arguments
 from grader.edits.parsed import nodes_of
-from grader.edits.scopes import Scopes
 from grader.edits.syntax import PATHS, SELF, TRAINING, called, defaults_in, is_whole, loaded, method
 
 CHANCE = re.compile("drop|rand|bernoulli")
@@ -62,26 +61,18 @@ class Changes:
     """Of one file.
 
     Args:
-        file: its text.
-        trees: of the file, and of right code.
-        scopes: of the file.
         moves: its statements elsewhere.
         made: its modules.
         left_out: what may lack in it.
-        known: numbers of right code.
     """
 
-    def __init__(
-        self,
-        file: FileText,
-        trees: Sequence[ast.Module],
-        scopes: Scopes,
-        moves: Moves,
-        made: Modules,
-        left_out: LeftOut,
-        known: Sequence[float],
-    ) -> None:
-        self._file, self._trees, self._scopes, self._known = file, trees, scopes, known
+    def __init__(self, code: Code, moves: Moves, made: Modules, left_out: LeftOut) -> None:
+        self._file, self._trees, self._scopes, self._known = (
+            code.file,
+            code.trees,
+            code.scopes,
+            code.constants,
+        )
         self._moves, self._made, self._left_out = moves, made, left_out
 
     @cached_property
@@ -293,6 +284,24 @@ class Changes:
             if name != node.attr and isinstance(node.ctx, ast.Load):
                 yield ast.Attribute(node.value, name, ast.Load())
 
+    def renamed_for_what_it_does(self, node: ast.AST) -> Iterator[tuple[int, str] | str]:
+        """Another name in a call that is made for what it does, as `rows.append(x)`, or in what is written into
+        something, whose values no record has."""
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            for one in (one for one in node.value.args if isinstance(one, ast.Name)):
+                yield from ((one.lineno, self._file.with_one(one, new)) for new in self.renamed(one))
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            yield from self._renamed_in(node.value)
+
+    def renamed_where_counted(self, node: ast.AST) -> Iterator[str]:
+        """Another name where something is counted, as `used = slot + 1`: there are few."""
+        if isinstance(node, ast.Assign) and _counts(node.value):
+            yield from self._renamed_in(node.value)
+
+    def _renamed_in(self, value: ast.expr) -> Iterator[str]:
+        names = [one for one in ast.walk(value) if isinstance(one, ast.Name)]
+        yield from (self._file.with_one(one, new) for one in names for new in self.renamed(one))
+
     def of_few_attributes(self, node: ast.AST) -> Iterator[ast.AST]:
         """Another attribute of the same class, where it has few."""
         own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
@@ -454,6 +463,14 @@ class Changes:
                 for op in (ast.Add, ast.Mult):
                     yield ast.BinOp(value, op(), ast.Name(name, ast.Load()))
         yield from (method(value, name) for name in WRAPPERS)
+
+
+def _counts(node: ast.expr) -> bool:
+    """Whether it is a sum or a remainder of names and whole numbers."""
+    parts = [one for one in ast.walk(node) if isinstance(one, ast.expr)]
+    whole = any(isinstance(one, ast.Constant) and type(one.value) is int for one in parts)
+    cut = any(isinstance(one, ast.BinOp) and isinstance(one.op, (ast.Mod, ast.FloorDiv)) for one in parts)
+    return (whole or cut) and all(isinstance(one, (ast.BinOp, ast.Name, ast.Constant)) for one in parts)
 
 
 def _with_parts(tests: Sequence[ast.expr]) -> set[int]:

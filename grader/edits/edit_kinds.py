@@ -112,8 +112,8 @@ WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous", "conj")
 EPS = (1e-5, 1e-6)  # that norms have where nothing is said
 DIMS = (-1, -2, 0, 1, 2, 3)
 MOST_ITEMS = 4  # of a tuple whose items are exchanged
+MOST_ARGUMENTS = 6  # of a call
 MOST_NEIGHBOURS = 12  # items of longer lists
-MOST_COMPARED = 6  # arguments of a function
 MOST_LETTERS = 5  # of an equation
 EQUATION = re.compile(r"[\w ,.]+->[\w .]*")
 
@@ -157,7 +157,11 @@ def regrouped(node: ast.AST) -> Iterator[ast.AST]:
             for i, one in enumerate(
                 right.args if isinstance(right, ast.Call) else ()
             ):  # left op f(.., one, ..)
-                if isinstance(right, ast.Call) and 0 < i < MOST_COMPARED and not isinstance(one, ast.Starred):
+                if (
+                    isinstance(right, ast.Call)
+                    and 0 < i < MOST_ARGUMENTS
+                    and not isinstance(one, ast.Starred)
+                ):
                     pair = (left, one) if right is node.right else (one, left)
                     args = [*right.args[:i], ast.BinOp(pair[0], node.op, pair[1]), *right.args[i + 1 :]]
                     yield ast.Call(right.func, args, right.keywords)
@@ -237,25 +241,6 @@ def bounded(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.stmt]:
                     elts[i] = ast.Slice(None, ast.Name(name, ast.Load()))
                     one.slice = ast.Tuple(elts, ast.Load())
             yield found
-
-
-def of_arguments(given: Sequence[str]) -> Iterator[ast.Compare]:
-    """Conditions of two arguments: whether they are the same. Args: given: the arguments."""
-    for a, b in combinations((ast.Name(one, ast.Load()) for one in given[:MOST_COMPARED]), 2):
-        yield from (ast.Compare(a, [op], [b]) for op in (ast.NotEq(), ast.Eq()))
-
-
-def also_the_same(node: ast.AST, given: Sequence[str]) -> Iterator[ast.Compare]:
-    """Of two arguments that are compared, whether a third one is the same too: `query is key is value`.
-
-    Args:
-        given: the arguments.
-    """
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.Eq)):
-        sides = [one.id for one in (node.left, node.comparators[0]) if isinstance(one, ast.Name)]
-        for name in given[:MOST_COMPARED] if len(sides) == 2 and {*sides} <= {*given} else ():
-            if name not in sides:
-                yield ast.Compare(node.left, node.ops * 2, [*node.comparators, ast.Name(name, ast.Load())])
 
 
 def near(value: object, known: Collection[float] = ()) -> list[Any]:

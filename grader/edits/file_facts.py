@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from functools import cached_property
 
+from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
-from grader.edits.scopes import Scopes
 from grader.edits.syntax import PATHS, called, defaults_in
 
 MOST_FLAGS = 4
@@ -15,15 +14,10 @@ ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.For)
 
 
 class FileFacts:
-    """Of one file.
+    """Of one file."""
 
-    Args:
-        trees: of the file, and of right code.
-        scopes: of the file.
-    """
-
-    def __init__(self, trees: Sequence[ast.Module], scopes: Scopes) -> None:
-        self._trees, self._scopes = trees, scopes
+    def __init__(self, code: Code) -> None:
+        self._trees, self._scopes = code.trees, code.scopes
 
     @cached_property
     def dictionaries(self) -> list[list[ast.Constant]]:

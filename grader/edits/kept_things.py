@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from grader.edits.code import Code
 from grader.edits.syntax import (
     FACTORIES,
     PATHS,
@@ -32,16 +33,12 @@ def in_full_precision(node: ast.AST) -> Iterator[ast.Call]:
                 yield ast.Call(node.func, node.args, [*others, ast.keyword("dtype", dtype)])
 
 
-def in_dtype_of(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Call]:
-    """A new tensor of no dtype in that of an argument: `torch.full(shape, p, dtype=x.dtype)`.
-
-    Args:
-        arguments: of the function.
-    """
+def in_dtype_of(node: ast.AST, code: Code) -> Iterator[ast.Call]:
+    """A new tensor of no dtype in that of an argument: `torch.full(shape, p, dtype=x.dtype)`."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return
     if called(node.func) in FACTORIES and not any(word.arg in (None, "dtype") for word in node.keywords):
-        for name in [one for one in arguments if one != "self"][:MOST_LIKE]:
+        for name in [one for one in code.given(node) if one != "self"][:MOST_LIKE]:
             dtype = ast.Attribute(ast.Name(name, ast.Load()), "dtype", ast.Load())
             yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword("dtype", dtype)])
 

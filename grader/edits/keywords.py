@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 
+from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called, constant, declared, defaults_of
 
@@ -19,15 +20,11 @@ DIMS = (-1, 0, 1, -2)
 
 
 class Keywords:
-    """The keyword arguments of one file's calls.
+    """The keyword arguments of one file's calls."""
 
-    Args:
-        tree: of the file.
-        known: numbers of right code.
-    """
-
-    def __init__(self, tree: ast.Module, known: Sequence[float]) -> None:
-        self._known = known
+    def __init__(self, code: Code) -> None:
+        tree = code.tree
+        self._known, self._code = code.constants, code
         self._modules = dict(_imported(tree))
         self._own = {node.name: node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef)}
         self._classes: dict[int, str] = {}  # by id of a call of `cls` or of `super().__init__`: whose it is
@@ -47,15 +44,27 @@ class Keywords:
                 elif ast.unparse(call.func) == "super().__init__" and node.bases:
                     self._classes[id(call)] = called(node.bases[0])
 
-    def more(self, node: ast.Call, names: Sequence[str]) -> Iterator[ast.Call]:
-        """A call with one keyword argument more. Args: names: of values, the most likely ones first."""
+    def more(self, node: ast.AST) -> Iterator[ast.Call]:
+        """A call with one keyword argument more, of those that its signature has."""
+        if not isinstance(node, ast.Call):
+            return
+        scopes = self._code.scopes
+        known = (*self._code.given(node), *scopes.names(node.lineno), *scopes.constants)
+        names = [name for name in dict.fromkeys(known) if name != "self"]
         given = {word.arg for word in node.keywords}
         for name, default in self._optional(node).items():
             if name not in given:
                 for value in self._values(name, default, names):
                     yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, value)])
 
-    def handed_on(self, node: ast.Call, names: Sequence[str]) -> Iterator[ast.Call]:
+    def handed_on(self, node: ast.AST) -> Iterator[ast.expr]:
+        """An argument that is handed on to what has one of this name."""
+        if isinstance(node, ast.Call):
+            yield from self._handed_on(node, self._code.given(node))
+        if isinstance(node, ast.Name):
+            yield from self._handed_on_later(node, self._code.given(node))
+
+    def _handed_on(self, node: ast.Call, names: Sequence[str]) -> Iterator[ast.Call]:
         """A call of what the file has with a value that has the name of an argument, and is not handed on; with its
         values in the order of the arguments of these names."""
         order = self._arguments(node)
@@ -71,7 +80,7 @@ class Keywords:
                     more = ast.keyword(name, ast.Name(name, ast.Load()))
                     yield ast.Call(node.func, node.args, [*node.keywords, more])
 
-    def handed_on_later(self, node: ast.Name, names: Sequence[str]) -> Iterator[ast.Lambda]:
+    def _handed_on_later(self, node: ast.Name, names: Sequence[str]) -> Iterator[ast.Lambda]:
         """What the file has, and calls elsewhere, with a value that has the name of an argument: `f` as
         `lambda *given: f(*given, pad=pad)`."""
         own = self._own.get(node.id)
@@ -116,9 +125,15 @@ class Keywords:
         starred = any(isinstance(one, ast.Starred) for one in node.args)
         return {} if starred else {name: value for name, value in defaults.items() if name not in taken}
 
-    def own(self, node: ast.Call, names: Sequence[str]) -> Iterator[tuple[int, ast.Call]]:
+    def own(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         """A call of what the file has with an argument that it could do without; with new ones in place of defaults
         that all calls share, where those are."""
+        if isinstance(node, ast.Call):
+            known = dict.fromkeys((*self._code.scopes.names(node.lineno), *self._code.given(node)))
+            for line, new in self._with_own(node, [one for one in known if one != "self"]):
+                yield line, self._code.file.with_one(node, new)
+
+    def _with_own(self, node: ast.Call, names: Sequence[str]) -> Iterator[tuple[int, ast.Call]]:
         left = self._own_optional(node)
         shared = {name: value for name, value in left.items() if isinstance(value, CHANGEABLE)}
         if shared:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from typing import TypeVar
 
+from grader.edits.code import Code
 from grader.edits.idle import overwritten
 from grader.edits.parsed import nodes_of
-from grader.edits.scopes import Scopes
 from grader.edits.syntax import PATHS, SELF, TRAINING, called, method
 
 MOST_OPTIONS = 6  # of one call
@@ -30,18 +30,13 @@ T = TypeVar("T", ast.IfExp, ast.Compare)
 
 
 class LeftOut:
-    """What may have been left out in one file.
+    """What may have been left out in one file."""
 
-    Args:
-        trees: of the file, and of right code.
-        scopes: of the file.
-    """
-
-    def __init__(self, trees: Sequence[ast.Module], scopes: Scopes) -> None:
-        self._trees, self._scopes = trees, scopes
+    def __init__(self, code: Code) -> None:
+        self._trees, self._scopes = code.trees, code.scopes
         self._overwritten = cache(overwritten)
         self._options: dict[str, dict[str, ast.keyword]] = {}  # of what is called, as text
-        for node in (node for tree in trees for node in nodes_of(tree)):
+        for node in (node for tree in code.trees for node in nodes_of(tree)):
             if isinstance(node, ast.Call):
                 options = self._options.setdefault(called(node.func), {})
                 options |= {ast.unparse(word): word for word in node.keywords if word.arg is not None}

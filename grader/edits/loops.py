@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
-from grader.edits.scopes import Scopes
 from grader.edits.syntax import called, declared, renamed
 
 MOST_ATTRIBUTES = 6  # of one class
@@ -22,10 +22,10 @@ Loop = ast.For | ast.While
 
 
 class Loops:
-    """Of one file. Args: tree: the file; scopes: of it."""
+    """Of one file."""
 
-    def __init__(self, tree: ast.Module, scopes: Scopes) -> None:
-        self._tree, self._scopes = tree, scopes
+    def __init__(self, code: Code) -> None:
+        self._tree, self._scopes, self._file = code.tree, code.scopes, code.file
 
     def kept(self, node: ast.AST) -> Iterator[ast.AST]:
         """What a round gives the next one, with what was there before it."""
@@ -41,17 +41,18 @@ class Loops:
         elif isinstance(node, ast.Call):
             yield from self._summed(node)
 
-    def carried_on(self, node: ast.AST) -> Iterator[ast.Expr]:
-        """For a `continue`: what a round does for what it skips, as it does it for the others (`kept.append(one)`)."""
+    def carried_on(self, node: ast.AST) -> Iterator[str]:
+        """A `continue` after a statement that is made for other rounds (`kept.append(one)`)."""
         loop = self._loops.get(id(node)) if isinstance(node, ast.Continue) else None
         if not isinstance(loop, ast.For):
             return
         for name in _names(loop.target):
             for to in self._filled(loop):
                 appended = ast.Attribute(ast.Name(to, ast.Load()), "append", ast.Load())
-                yield ast.Expr(ast.Call(appended, [ast.Name(name, ast.Load())], []))
+                kept = ast.Expr(ast.Call(appended, [ast.Name(name, ast.Load())], []))
+                yield self._file.with_text(node, f"{ast.unparse(kept)}; continue")
 
-    def with_wider_key(self, node: ast.AST) -> Iterator[list[tuple[ast.expr, ast.AST]]]:
+    def with_wider_key(self, node: ast.AST) -> Iterator[str]:
         """For `best[token] = new` in loops: keys that also tell apart what the loops further out go through."""
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
@@ -67,9 +68,9 @@ class Loops:
         keys = [] if function is None else _keys(function, found)
         same = [one for one in keys if ast.unparse(one) == key]
         if ids and same:
-            yield [(one, ast.Tuple([one, *ids], ast.Load())) for one in same]
+            yield self._file.with_all([(one, ast.Tuple([one, *ids], ast.Load())) for one in same])
 
-    def weighted(self, node: ast.AST) -> Iterator[list[tuple[ast.expr, ast.AST]]]:
+    def weighted(self, node: ast.AST) -> Iterator[str]:
         """For `rounds += 1` in a loop that sums up means: sums, each weighted by a local of the round, and of those."""
         loop = self._loops.get(id(node))
         one = _added(node)
@@ -86,9 +87,18 @@ class Loops:
         made = dict.fromkeys(each.id for each in stored if isinstance(each.ctx, ast.Store))
         for name in [each for each in made if each not in summed][:MOST_WEIGHTS] if sums else ():
             weight = ast.Name(name, ast.Load())
-            yield [(one, weight), *((value, ast.BinOp(value, ast.Mult(), weight)) for value in sums)]
+            products = [(value, ast.BinOp(value, ast.Mult(), weight)) for value in sums]
+            yield self._file.with_all([(one, weight), *products])
 
-    def also_reordered(self, node: ast.Assign) -> Iterator[ast.Assign]:
+    def in_order(self, node: ast.AST) -> Iterator[str]:
+        """State that is put in order like other state."""
+        if isinstance(node, ast.Assign):
+            yield from (self._file.with_after(node, one) for one in self._also_reordered(node))
+            yield from (self._file.with_one(node, one) for one in self._with_more_state(node))
+        if isinstance(node, (ast.Assign, ast.AugAssign)):
+            yield from (self._file.with_before(node, one) for one in self._in_its_order(node))
+
+    def _also_reordered(self, node: ast.Assign) -> Iterator[ast.Assign]:
         """For `sums = sums[parents]` in a loop: other state put in that order in a statement of its own; for attributes
         of `self`, also where no loop is around."""
         if isinstance(node.targets[0], ast.Attribute):
@@ -102,7 +112,7 @@ class Loops:
                 if other not in _names(node.value):
                     yield ast.Assign([ast.Name(other, ast.Store())], renamed(node.value, name, other))
 
-    def in_its_order(self, node: ast.Assign | ast.AugAssign) -> Iterator[ast.Assign]:
+    def _in_its_order(self, node: ast.Assign | ast.AugAssign) -> Iterator[ast.Assign]:
         """State that a statement in a loop is the first to read, and all that the loop gives no other order: in the
         order of an index that the loop has made before."""
         loop = self._loops.get(id(node))
@@ -162,7 +172,7 @@ class Loops:
                 [ast.Attribute(target.value, name, ast.Store())], ast.parse(other, mode="eval").body
             )
 
-    def with_more_state(self, node: ast.Assign) -> Iterator[ast.Assign]:
+    def _with_more_state(self, node: ast.Assign) -> Iterator[ast.Assign]:
         """For `ids, sums = (x[parents] for x in (ids, sums))` in a loop: with other state too."""
         loop, target = self._loops.get(id(node)), node.targets[0]
         rounds = node.value.generators if isinstance(node.value, (ast.GeneratorExp, ast.ListComp)) else []

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TypeGuard
 
 from grader.edits.alike import worked_on
+from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
-from grader.edits.scopes import Scopes
 from grader.edits.syntax import arguments_of, called, defaults_of, function_named, in_each
 
 ROOM = ("zeros", "new_zeros", "empty", "new_empty", "full", "new_full")
@@ -18,10 +18,10 @@ ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.For, ast.While)
 
 
 class MadeOnce:
-    """What one file makes once. Args: tree: the file; scopes: of it."""
+    """What one file makes once."""
 
-    def __init__(self, tree: ast.Module, scopes: Scopes) -> None:
-        self._tree, self._scopes = tree, scopes
+    def __init__(self, code: Code) -> None:
+        self._tree, self._scopes = code.tree, code.scopes
 
     def anew(self, node: ast.AST) -> Iterator[ast.AST]:
         """An attribute or a default made anew in its place."""

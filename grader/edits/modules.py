@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 
+from grader.edits.code import Code
 from grader.edits.kept_things import registered
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called, defaults_of, needs_gradient
@@ -22,10 +23,10 @@ CONTAINERS: dict[type[ast.expr], str] = {
 
 
 class Modules:
-    """The modules of one file. Args: trees: of the file, and of right code."""
+    """The modules of one file."""
 
-    def __init__(self, trees: Sequence[ast.Module]) -> None:
-        self._trees = trees
+    def __init__(self, code: Code) -> None:
+        self._trees, self._code = code.trees, code
 
     def left_out(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield assignments to `self` of a module that does nothing."""
@@ -48,15 +49,12 @@ class Modules:
         if isinstance(node, ast.Call) and (node.args or node.keywords):
             yield from self.in_place_of_nothing(node)
 
-    def by_option(self, node: ast.AST, function: ast.FunctionDef | None) -> Iterator[ast.Assign]:
-        """A module that is always made, made for one value of an option alone: `norm="post"` of the constructor.
-
-        Args:
-            function: around it.
-        """
-        target = node.targets[0] if isinstance(node, ast.Assign) else None
+    def by_option(self, node: ast.AST) -> Iterator[ast.Assign]:
+        """A module that is always made, made for one value of an option alone: `norm="post"` of the constructor."""
+        function = self._code.function(node) if isinstance(node, ast.Assign) else None
         if not isinstance(node, ast.Assign) or function is None or not isinstance(node.value, ast.Call):
             return
+        target = node.targets[0]
         for name, default in defaults_of(function).items() if isinstance(target, ast.Attribute) else ():
             if isinstance(default, ast.Constant) and isinstance(default.value, str):
                 for value in self._compared:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
+from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called
 from zoo.core.lines import split_lines
@@ -22,10 +23,11 @@ MOST_REPEATED = 40  # ways to repeat what a statement needs
 
 
 class Moves:
-    """The moves of one file. Args: lines: of the file; tree: of the same."""
+    """The moves of one file."""
 
-    def __init__(self, lines: Sequence[bytes], tree: ast.Module) -> None:
-        self._lines = lines
+    def __init__(self, code: Code) -> None:
+        tree = code.tree
+        self._lines, self._ran = code.file.lines, code.ran
         self._siblings: dict[int, tuple[ast.AST, list[ast.stmt], int]] = {}
         self._functions = [node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef)]
         for parent in nodes_of(tree):
@@ -90,10 +92,14 @@ class Moves:
         _, body, i = self._siblings[id(node)]
         for count in range(1, MOST_TOGETHER + 1):
             out, into = node.body[-count:], body[i + 1 : i + 1 + count]
-            if count < len(node.body) and not isinstance(out[-1], JUMPS):
+            if count < len(node.body) and self._may_move(out):
                 yield out[0].lineno, self._put(out[0], _span(node)[1], node.col_offset, out[-1])
-            if len(into) == count and not isinstance(into[-1], JUMPS):
+            if len(into) == count and self._may_move(into):
                 yield into[0].lineno, self._put(into[0], _span(node)[1], node.body[0].col_offset, into[-1])
+
+    def _may_move(self, statements: Sequence[ast.stmt]) -> bool:
+        ran = not self._ran or statements[0].lineno in self._ran
+        return ran and not isinstance(statements[-1], JUMPS)
 
     def displaced(self, node: ast.AST) -> Iterator[str]:
         """The file with a statement before the last one above it that it has to do with, or after the next one."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from torch import nn
 
-from grader.edits.file_text import FileText
+from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import SELF, called, loaded, method
 
@@ -16,31 +16,21 @@ MOST_PLACES = 40
 
 
 class NeverCalled:
-    """Of one file.
+    """Of one file; the functions of right code are for others to call."""
 
-    Args:
-        file: its text.
-        tree: of the same.
-        right: of right code, whose functions are for others to call.
-    """
+    def __init__(self, code: Code) -> None:
+        self._file, (self._tree, self._right), self._code = code.file, code.trees, code
 
-    def __init__(self, file: FileText, tree: ast.Module, right: ast.Module) -> None:
-        self._file, self._tree, self._right = file, tree, right
-
-    def called_after_all(self, ran: Collection[int]) -> Iterator[tuple[int, str]]:
+    def called_after_all(self) -> Iterator[tuple[int, str]]:
         """Lines, each with the file in which such a function is called there: for what it does, if it takes nothing;
-        else on a value that was just made, in whose place its result comes.
-
-        Args:
-            ran: lines of functions that ran; all if there are none.
-        """
+        else on a value that was just made, in whose place its result comes."""
         uncalled = self._uncalled()
         for owner, function in uncalled if len(uncalled) <= MOST_UNCALLED else ():
             given = len(function.args.args) - (owner is not None)
             if given == 0 and owner is not None:
-                yield from self._for_what_it_does(owner, function, ran)
+                yield from self._for_what_it_does(owner, function)
             elif given == 1:
-                yield from self._on_values(owner, function, ran)
+                yield from self._on_values(owner, function)
 
     def _uncalled(self) -> list[tuple[ast.ClassDef | None, ast.FunctionDef]]:
         """Those functions, each with the class that it is a method of."""
@@ -59,9 +49,7 @@ class NeverCalled:
             if not one.decorator_list and not one.name.startswith("__") and not hasattr(nn.Module, one.name)
         ]
 
-    def _for_what_it_does(
-        self, owner: ast.ClassDef, function: ast.FunctionDef, ran: Collection[int]
-    ) -> Iterator[tuple[int, str]]:
+    def _for_what_it_does(self, owner: ast.ClassDef, function: ast.FunctionDef) -> Iterator[tuple[int, str]]:
         made = [
             node.targets[0]
             for node in nodes_of(self._tree)
@@ -70,10 +58,10 @@ class NeverCalled:
         ]
         objects = {ast.unparse(one): one for one in made}
         for other in (one for one in nodes_of(self._tree) if isinstance(one, ast.FunctionDef)):
-            if other is function or not _has_run(other, ran):
+            if other is function or not self._code.has_run(other):
                 continue
             read = {ast.unparse(one) for one in ast.walk(other) if isinstance(one, (ast.Name, ast.Attribute))}
-            of: list[ast.expr] = [one for code, one in objects.items() if code in read]
+            of: list[ast.expr] = [one for name, one in objects.items() if name in read]
             of += [SELF] if other in owner.body else []
             body = other.body[ast.get_docstring(other) is not None :]
             for one in of:
@@ -82,15 +70,13 @@ class NeverCalled:
                 if not isinstance(body[-1], ast.Return):
                     yield body[-1].lineno, self._file.with_after(body[-1], call)
 
-    def _on_values(
-        self, owner: ast.ClassDef | None, function: ast.FunctionDef, ran: Collection[int]
-    ) -> Iterator[tuple[int, str]]:
+    def _on_values(self, owner: ast.ClassDef | None, function: ast.FunctionDef) -> Iterator[tuple[int, str]]:
         left = MOST_PLACES
         inside = {id(one) for scope in ([owner] if owner else [self._tree]) for one in ast.walk(scope)}
         for node in nodes_of(self._tree):
             if not isinstance(node, (ast.Assign, ast.Return)) or node.value is None or id(node) not in inside:
                 continue
-            if function.lineno <= node.lineno <= (function.end_lineno or 0) or not _has_run(node, ran):
+            if function.lineno <= node.lineno <= (function.end_lineno or 0) or not self._code.has_run(node):
                 continue
             name: ast.expr = ast.Name(function.name, ast.Load())
             if owner is not None:
@@ -101,7 +87,3 @@ class NeverCalled:
             if left < 0:
                 return
             yield node.lineno, self._file.with_one(node, new)
-
-
-def _has_run(node: ast.stmt, ran: Collection[int]) -> bool:
-    return not ran or any(line in ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
+from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import PATHS, renamed
 
 MOST_EXCHANGED = 5  # names of one statement
 MOST_ATTRIBUTES = 8
 MOST_BESIDE = 4  # calls side by side
+MOST_COMPARED = 6  # arguments of a function
 
 
 def other_arguments(node: ast.Assign | ast.Return | ast.Call, known: Sequence[str]) -> Iterator[ast.AST]:
@@ -37,14 +39,14 @@ def other_arguments(node: ast.Assign | ast.Return | ast.Call, known: Sequence[st
                 yield from (with_names(node, {old: new}, skip=skip) for skip in several)
 
 
-def given_twice(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Call]:
+def given_twice(node: ast.AST, code: Code) -> Iterator[ast.Call]:
     """A call that has one name twice, with an argument of its function in place of one: one that it lacks."""
     if not isinstance(node, ast.Call):
         return
     values = [*node.args, *(word.value for word in node.keywords)]
     given = [one.id for one in values if isinstance(one, ast.Name)]
     for old in dict.fromkeys(name for name in given if given.count(name) > 1):
-        for new in (one for one in arguments if one not in (*given, "self")):
+        for new in (one for one in code.given(node) if one not in (*given, "self")):
             for skip in reversed(range(given.count(old))):
                 yield with_names(node, {old: new}, skip=skip)
 
@@ -61,16 +63,13 @@ def as_another_argument(node: ast.AST) -> Iterator[ast.Call]:
         yield from (with_names(node, {old: new}) for new in names if new != old)
 
 
-def made_of_them(node: ast.AST, function: ast.AST) -> Iterator[ast.AST]:
+def made_of_them(node: ast.AST, code: Code) -> Iterator[ast.AST]:
     """Several names side by side, `return out, (k, v)`, each as what was made of it, `keys = cat([old, k])`; or as what
-    it was made of.
-
-    Args:
-        function: around it.
-    """
+    it was made of."""
     items = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) else []
     names = [one.id if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) else "" for one in items]
-    if sum(map(bool, names)) < 2:
+    function = code.function(node) if isinstance(node, (ast.Tuple, ast.Call)) else None
+    if sum(map(bool, names)) < 2 or function is None:
         return
     made = list(_made_of_another(function))
     for pairs in (made, [(new, old) for old, new in made]):
@@ -121,13 +120,13 @@ def numbered(node: ast.AST) -> Iterator[ast.AST]:
         yield type(node)(own, rounds)
 
 
-def other_keys(node: ast.AST, tree: ast.Module) -> Iterator[ast.Subscript]:
+def other_keys(node: ast.AST, code: Code) -> Iterator[ast.Subscript]:
     """What is looked up by a text, `state["key"]`, by another one that a dictionary of the file has beside it."""
     key = node.slice if isinstance(node, ast.Subscript) else None
     looked_up = key.value if isinstance(key, ast.Constant) else None
     if not isinstance(node, ast.Subscript) or not isinstance(looked_up, str):
         return
-    for one in (each for each in nodes_of(tree) if isinstance(each, ast.Dict)):
+    for one in (each for each in nodes_of(code.tree) if isinstance(each, ast.Dict)):
         keys = [key.value for key in one.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
         if looked_up in keys:
             others = [key for key in keys if key != looked_up]
@@ -136,7 +135,7 @@ def other_keys(node: ast.AST, tree: ast.Module) -> Iterator[ast.Subscript]:
             )
 
 
-def keywords_exchanged(node: ast.AST) -> Iterator[tuple[int, ast.Call]]:
+def keywords_exchanged(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
     """A call with two keyword arguments in the other order, as what they do is done in that order; at the later one."""
     if isinstance(node, ast.Call):
         words = node.keywords
@@ -145,15 +144,17 @@ def keywords_exchanged(node: ast.AST) -> Iterator[tuple[int, ast.Call]]:
         ]
         for i, j in combinations(acting[:MOST_EXCHANGED], 2):
             others = [words[j] if at == i else words[i] if at == j else one for at, one in enumerate(words)]
-            yield words[j].value.lineno, ast.Call(node.func, node.args, others)
+            new = ast.Call(node.func, node.args, others)
+            yield words[j].value.lineno, code.file.with_one(node, new)
 
 
-def parts_of_two(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Assign]:
+def parts_of_two(node: ast.AST, code: Code) -> Iterator[ast.Assign]:
     """The parts of one result, `k, v = both(key).chunk(2)`, one of them made of another argument of the function."""
     targets = node.targets[0] if isinstance(node, ast.Assign) else None
     if not isinstance(node, ast.Assign) or not isinstance(targets, ast.Tuple):
         return
     read = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+    arguments = code.given(node)
     places = range(len(targets.elts) if isinstance(node.value, ast.Call) else 0)
     for old in [one for one in arguments if one in read and one != "self"]:
         for new in [one for one in arguments if one not in read and one != "self"]:
@@ -224,11 +225,29 @@ def crosswise(node: ast.AST) -> Iterator[ast.AST]:
                 break  # the other argument exchanged is the same but for the order
 
 
-def with_another_name(node: ast.AST, attributes: Collection[str]) -> Iterator[ast.Tuple]:
-    """A list of names of attributes, `("keys", "values")`, with one more. Args: attributes: of the file's objects."""
+def with_another_name(node: ast.AST, code: Code) -> Iterator[ast.Tuple]:
+    """A list of names of attributes of the file's objects, `("keys", "values")`, with one more."""
+    attributes = code.scopes.stored_attributes
     items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
     names = [one.value for one in items if isinstance(one, ast.Constant) and isinstance(one.value, str)]
     if names and len(names) == len(items) and {*names} <= {*attributes}:
         others = [one for one in attributes if one not in names]
         for one in others[:MOST_ATTRIBUTES]:
             yield ast.Tuple([*items, ast.Constant(one)], ast.Load())
+
+
+def of_arguments(node: ast.AST, code: Code) -> Iterator[ast.Compare]:
+    """A condition as one of two arguments: whether they are the same."""
+    given = code.given(node) if isinstance(node, ast.Compare) else []
+    for a, b in combinations((ast.Name(one, ast.Load()) for one in given[:MOST_COMPARED]), 2):
+        yield from (ast.Compare(a, [op], [b]) for op in (ast.NotEq(), ast.Eq()))
+
+
+def also_the_same(node: ast.AST, code: Code) -> Iterator[ast.Compare]:
+    """Of two arguments that are compared, whether a third one is the same too: `query is key is value`."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.Eq)):
+        given = code.given(node)
+        sides = [one.id for one in (node.left, node.comparators[0]) if isinstance(one, ast.Name)]
+        for name in given[:MOST_COMPARED] if len(sides) == 2 and {*sides} <= {*given} else ():
+            if name not in sides:
+                yield ast.Compare(node.left, node.ops * 2, [*node.comparators, ast.Name(name, ast.Load())])

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
+from grader.edits.code import Code
 from grader.edits.file_text import FileText
 from grader.edits.parsed import nodes_of, replaced_parts
 
@@ -17,12 +18,12 @@ Change = tuple[ast.expr, ast.expr]
 
 
 class Pairs:
-    """Of one file. Args: file: its text; tree: of the same."""
+    """Of one file."""
 
-    def __init__(self, file: FileText, tree: ast.Module) -> None:
-        self._file = file
+    def __init__(self, code: Code) -> None:
+        self._file = code.file
         self._next: dict[int, ast.stmt] = {}
-        for node in nodes_of(tree):
+        for node in nodes_of(code.tree):
             for _, body in ast.iter_fields(node):
                 if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
                     self._next.update((id(one), after) for one, after in pairwise(body))

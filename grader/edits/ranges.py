@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import copy
 import itertools
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 
+from grader.edits.code import Code
+from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called, method, method_free
 
 HEAPS = "heappush", "heapify", "heapreplace", "heappushpop"
@@ -78,25 +80,21 @@ BACK = "sorted(range(len({0})), key={0}.__getitem__)"  # the inverse of a permut
 ROUNDS = (ast.For, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
-def heap_in_order(node: ast.AST, heaps: Collection[str]) -> Iterator[ast.AST]:
-    """The first few of a heap, `heap[:n]`, of which only the very first is the smallest: of the heap sorted.
-
-    Args:
-        heaps: names of heaps.
-    """
+def heap_in_order(node: ast.AST, code: Code) -> Iterator[ast.AST]:
+    """The first few of a heap, `heap[:n]`, of which only the very first is the smallest: of the heap sorted."""
     of = node.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else None
-    if isinstance(node, ast.Subscript) and isinstance(of, ast.Name) and of.id in heaps:
+    if isinstance(node, ast.Subscript) and isinstance(of, ast.Name) and of.id in _heaps(code.tree):
         yield ast.Subscript(method_free("sorted", of), node.slice, node.ctx)
 
 
-def heaps_of(nodes: Iterable[ast.AST]) -> set[str]:
+def _heaps(tree: ast.Module) -> set[str]:
     """The names that something is pushed to as to a heap."""
-    calls = (one for one in nodes if isinstance(one, ast.Call) and called(one.func) in HEAPS)
+    calls = (one for one in nodes_of(tree) if isinstance(one, ast.Call) and called(one.func) in HEAPS)
     return {one.args[0].id for one in calls if one.args and isinstance(one.args[0], ast.Name)}
 
 
-def of_all(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What a loop goes through, and the same of all of them where it is of the first one: `groups[0]["params"]`."""
+def of_all(node: ast.AST, code: Code) -> Iterator[str]:
+    """What a loop goes through, the same of all of them where it is of the first one: `groups[0]["params"]`."""
     if not isinstance(node, ROUNDS):
         return
     for iterable in [node.iter] if isinstance(node, ast.For) else [one.iter for one in node.generators]:
@@ -108,7 +106,7 @@ def of_all(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
                     ast.comprehension(ast.Name("one", ast.Store()), part.value, [], 0),
                     ast.comprehension(ast.Name("each", ast.Store()), inner, [], 0),
                 ]
-                yield iterable, ast.ListComp(ast.Name("each", ast.Load()), rounds)
+                yield code.file.with_one(iterable, ast.ListComp(ast.Name("each", ast.Load()), rounds))
 
 
 class _InPlaceOf(ast.NodeTransformer):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TypeGuard
 
 from grader.edits.alike import Alike, worked_on
 from grader.edits.axes import laid_out
+from grader.edits.changes import Changes
+from grader.edits.code import Code
+from grader.edits.edit_kinds import exchanged
 from grader.edits.file_text import FileText
 from grader.edits.made_once import MadeOnce
+from grader.edits.modules import Modules
 from grader.edits.parsed import replaced_parts
-from grader.edits.scopes import Scopes
 from grader.edits.slips import Slips
 from grader.edits.syntax import called, copy_of, is_whole, method_free
 
@@ -31,18 +34,17 @@ class Several:
     """Of one file.
 
     Args:
-        file: its text.
-        alike: expressions of it that are like each other.
         made_once: what it makes once.
+        made: its modules.
         slips: what people get wrong in it.
-        scopes: its names.
+        changes: what else may have been meant.
     """
 
     def __init__(
-        self, file: FileText, alike: Alike, made_once: MadeOnce, slips: Slips, scopes: Scopes
+        self, code: Code, made_once: MadeOnce, made: Modules, slips: Slips, changes: Changes
     ) -> None:
-        self._file, self._alike, self._made_once = file, alike, made_once
-        self._slips, self._scopes = slips, scopes
+        self._file, self._scopes, self._alike = code.file, code.scopes, Alike(code.tree)
+        self._made_once, self._made, self._slips, self._changes = made_once, made, slips, changes
 
     def defaults_anew(self, node: ast.AST) -> Iterator[str]:
         """Several arguments whose defaults all calls share (`keys=[], values=[]`), each made anew."""
@@ -215,15 +217,12 @@ class Several:
             if pairs:
                 yield self._file.with_all(pairs)
 
-    def renamed_throughout(
-        self, node: ast.Name, function: ast.FunctionDef | None, others: Sequence[str]
-    ) -> Iterator[str]:
-        """Another name wherever a function reads this one; the two exchanged everywhere.
-
-        Args:
-            node: its first reading.
-            others: names that the function knows.
-        """
+    def renamed_throughout(self, node: ast.AST) -> Iterator[str]:
+        """Another name wherever a function reads this one for the first time; the two exchanged everywhere."""
+        if not isinstance(node, ast.Name):
+            return
+        function = self._scopes.function(node.lineno)
+        others = [one for one in self._scopes.names(node.lineno) if one not in ("self", "cls")]
         inside = [] if function is None else list(ast.walk(function))
         read = [one for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
         own = [one for one in read if one.id == node.id]
@@ -238,21 +237,17 @@ class Several:
             if there:
                 yield self._file.with_all([*here, *there])
 
-    def in_all_alike(
-        self,
-        node: ast.expr,
-        changes: Iterator[ast.AST],
-        constants: Callable[[ast.Constant], Iterator[ast.expr]],
-    ) -> Iterator[str]:
-        """An expression and all that are like it changed in the same way.
-
-        Args:
-            changes: of the expression.
-            constants: others in place of one.
-        """
+    def in_all_alike(self, node: ast.AST) -> Iterator[str]:
+        """An expression and all that are like it changed in the same way."""
+        if not isinstance(node, ast.expr):
+            return
+        changed = chain(self._slips.undone(node), self._made.changed(node), self._changes.changed(node))
+        changes: Iterator[ast.AST] = (new for new in changed if isinstance(new, ast.AST))
         more: Iterator[ast.AST] = iter(())
-        if isinstance(node, ast.Call):
-            more = chain(laid_out(node), with_other_constants(node, constants))
+        if isinstance(node, (ast.Tuple, ast.List)):
+            more = (type(node)(items, node.ctx) for items in exchanged(node.elts))
+        elif isinstance(node, ast.Call):
+            more = chain(laid_out(node), with_other_constants(node, self._changes.other_constants))
             yield from self._swapped(node)
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             more = iter([node.value])

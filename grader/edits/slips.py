@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from grader.edits.alike import worked_on
+from grader.edits.code import Code
 from grader.edits.edit_kinds import KINDS, in_training
 from grader.edits.file_facts import FileFacts, counted, is_count
-from grader.edits.scopes import Scopes
 from grader.edits.syntax import (
     LAZY,
     LISTING,
@@ -47,16 +47,10 @@ FORGOTTEN = frozenset(FORGOTTEN_CALLS.split())
 
 
 class Slips:
-    """Of one file.
+    """Of one file. Args: nn: `torch.nn`, as the file calls it; None if it does not."""
 
-    Args:
-        trees: of the file, and of right code.
-        scopes: of the file.
-        nn: `torch.nn`, as the file calls it; None if it does not.
-    """
-
-    def __init__(self, trees: Sequence[ast.Module], scopes: Scopes, nn: ast.expr | None) -> None:
-        self._facts, self._scopes, self._nn = FileFacts(trees, scopes), scopes, nn
+    def __init__(self, code: Code, nn: ast.expr | None) -> None:
+        self._facts, self._scopes, self._nn = FileFacts(code), code.scopes, nn
 
     def undone(self, node: ast.AST) -> Iterator[ast.AST]:
         """An expression or a statement without such a slip."""

@@ -6,22 +6,24 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from grader.edits.code import Code
 from grader.edits.file_text import FileText
+from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called, defaults_of, renamed
 
 ZEROS = ("zeros", "new_zeros")
 
 
-def first_alone(node: ast.AST, file: FileText) -> Iterator[tuple[int, str]]:
+def first_alone(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
     """Scores of several hypotheses that all start at 0, where the first alone does, and the others at -inf.
 
     Args:
         node: what may be such a statement, or such a list.
-        file: its text.
 
     Yields:
         The line, and the file with it.
     """
+    file = code.file
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and called(node.value.func) in ZEROS:
         target = ast.unparse(node.targets[0])
         sizes = node.value.args
@@ -40,17 +42,24 @@ def first_alone(node: ast.AST, file: FileText) -> Iterator[tuple[int, str]]:
             yield node.lineno, file.with_one(node, others)
 
 
-def from_the_start(made: ast.FunctionDef, owner: ast.ClassDef, file: FileText) -> Iterator[tuple[int, str]]:
+def from_the_start(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
     """An attribute that only other methods set, which the constructor sets like them, with the defaults of theirs.
 
     Args:
-        made: the constructor.
-        owner: its class.
-        file: their text.
+        node: what may be a constructor.
 
     Yields:
         The last line of the constructor, and the file with it.
     """
+    if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+        owners = (one for one in nodes_of(code.tree) if isinstance(one, ast.ClassDef))
+        for owner in (one for one in owners if node in one.body):
+            yield from _set_from_the_start(node, owner, code.file)
+
+
+def _set_from_the_start(
+    made: ast.FunctionDef, owner: ast.ClassDef, file: FileText
+) -> Iterator[tuple[int, str]]:
     methods = [one for one in owner.body if isinstance(one, ast.FunctionDef) and one is not made]
     own = {ast.unparse(target) for target, _ in _set(made)}
     for method in methods:

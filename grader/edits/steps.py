@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable, Collection, Iterator
 from functools import cache
 
+from grader.edits.code import Code
 from grader.edits.fragments import Fragments
 from grader.edits.parsed import nodes_of
-from grader.edits.scopes import Scopes
 from grader.edits.syntax import replaced
 
 MOST_CHAINED = 3  # calls and indices, one on the result of the other
@@ -18,18 +18,14 @@ class Steps:
     """The steps of one file.
 
     Args:
-        trees: of the file, and of right code.
-        scopes: of the file.
         modules: what it imports.
         lacking: operations that right code has, and the file has not.
     """
 
-    def __init__(
-        self, trees: list[ast.Module], scopes: Scopes, modules: Collection[str], lacking: Collection[str] = ()
-    ) -> None:
-        self._fragments, self._tree = Fragments(*trees), trees[0]
+    def __init__(self, code: Code, modules: Collection[str], lacking: Collection[str] = ()) -> None:
+        self._fragments, self._tree = Fragments(*code.trees), code.tree
         self._lacking = self._fragments.called(lacking)
-        self._scopes, self._modules = scopes, modules
+        self._scopes, self._modules = code.scopes, modules
         self._near = cache(self._made_near)
         nodes = list(nodes_of(self._tree))
         # no values: what is called, and what a statement calls for what it does

@@ -10,10 +10,9 @@ import pytest
 import torch
 
 from grader.edits.changed_part import cut_no_more, several_at_once
+from grader.edits.code import Code
 from grader.edits.edits import Edits
-from grader.edits.file_text import FileText
 from grader.edits.never_called import NeverCalled
-from grader.edits.parsed import parsed
 from tests.grader.edits.tried import changed, lines, plain, texts_of
 
 
@@ -58,12 +57,7 @@ def loss(x):
 
 
 def with_more_calls(text: str) -> set[str]:
-    return {
-        new
-        for _, new in NeverCalled(FileText(text), parsed(text), parsed("def loss(x): pass")).called_after_all(
-            ()
-        )
-    }
+    return {new for _, new in NeverCalled(Code(text, right="def loss(x): pass")).called_after_all()}
 
 
 def test_functions_that_are_never_called_are_called() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 import pytest
 
+from grader.edits.code import Code
 from grader.edits.keywords import Keywords
 
 TEXT = """import torch
@@ -30,9 +32,15 @@ class Part(nn.Module):
 
 def added(call: str, *names: str) -> set[str]:
     """The calls with one keyword more, of which these names may be the value."""
-    node = ast.parse(call, mode="eval").body
-    assert isinstance(node, ast.Call)
-    return {ast.unparse(one) for one in Keywords(ast.parse(TEXT), [7]).more(node, names)}
+    return {ast.unparse(one) for one in _more(call, *names)}
+
+
+def _more(call: str, *names: str) -> Iterator[ast.Call]:
+    code = Code(f"{TEXT}\ndef run({', '.join(names)}):\n    {call}\n", right="7")
+    function = code.tree.body[-1]
+    assert isinstance(function, ast.FunctionDef)
+    assert isinstance(function.body[0], ast.Expr)
+    return Keywords(code).more(function.body[0].value)
 
 
 @pytest.mark.parametrize(
@@ -60,10 +68,7 @@ def test_nothing_is_added_where_all_is_given_or_the_signature_is_not_known(call:
 
 
 def test_the_name_of_the_argument_comes_first() -> None:
-    call = ast.parse("self.helper(x)", mode="eval").body
-    assert isinstance(call, ast.Call)
-    first = next(Keywords(ast.parse(TEXT), []).more(call, ["x", "y", "pad"]))
-    assert ast.unparse(first) == "self.helper(x, pad=pad)"
+    assert ast.unparse(next(_more("self.helper(x)", "x", "y", "pad"))) == "self.helper(x, pad=pad)"
 
 
 FIELDS = """class Cache(NamedTuple):
@@ -79,17 +84,17 @@ def rows(x, start=0):
 """
 
 
-def own(line: int, *names: str) -> list[tuple[int, str]]:
-    """Calls of what the file has with one argument more, and the lines that these changes are of."""
-    tree = ast.parse(FIELDS)
-    (node,) = (one for one in ast.walk(tree) if isinstance(one, ast.Call) and one.lineno == line)
-    return [(at, ast.unparse(one)) for at, one in Keywords(tree, []).own(node, names)]
+def own(line: int) -> list[tuple[int, str]]:
+    """The file's line with one argument more in a call, and the lines that these changes are of."""
+    code = Code(FIELDS)
+    (node,) = (one for one in ast.walk(code.tree) if isinstance(one, ast.Call) and one.lineno == line)
+    return [(at, text.splitlines()[line - 1].strip()) for at, text in Keywords(code).own(node)]
 
 
 def test_a_default_that_all_share_is_made_anew_and_is_where_the_mistake_is() -> None:
-    assert own(6)[:1] == [(2, "Cache(keys=[])")]
+    assert own(6)[:1] == [(2, "cache = (Cache(keys=[]))")]
 
 
 def test_an_argument_that_can_be_left_out_is_given() -> None:
-    assert (7, "rows(x, start=have)") in own(7, "x", "have")
-    assert (6, "Cache(size=have)") in own(6, "have")
+    assert (7, "return (rows(x, start=have))") in own(7)
+    assert (6, "cache = (Cache(size=have))") in own(6)

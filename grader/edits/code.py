@@ -1,0 +1,91 @@
+"""One file, as changes of its lines look at it: its text, its tree, its names, and right code to take steps from."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from functools import cached_property
+
+from grader.edits.file_text import FileText
+from grader.edits.parsed import nodes_of, parsed
+from grader.edits.scopes import Scopes
+
+
+class Code:
+    """One file.
+
+    Args:
+        text: of the file, which is Python.
+        ran: lines of functions that ran; all, if there are none.
+        right: the text of right code.
+
+    Attributes:
+        file: the text, with parts of it replaced.
+        trees: of the file, and of right code.
+        scopes: the file's names.
+        constants: the numbers of right code, those that say most first: 1e-9 before 2.
+    """
+
+    def __init__(self, text: str, ran: Collection[int] = (), right: str = "") -> None:
+        self.file = FileText(text)
+        self.trees = [parsed(text), parsed(right)]
+        self.ran = frozenset(ran)
+        self.scopes = Scopes(self.tree, ran)
+        self.constants = constants(right)
+
+    @property
+    def tree(self) -> ast.Module:
+        return self.trees[0]
+
+    def given(self, node: ast.expr | ast.stmt) -> list[str]:
+        """The arguments of the function around an expression or a statement."""
+        return self.scopes.given(node.lineno)
+
+    def function(self, node: ast.expr | ast.stmt) -> ast.FunctionDef | None:
+        """The function around an expression or a statement."""
+        return self.scopes.function(node.lineno)
+
+    @cached_property
+    def nodes(self) -> dict[int, list[ast.AST]]:
+        """By line; those that ran, without types."""
+        found: dict[int, list[ast.AST]] = {}
+
+        def walk(node: ast.AST, inside: bool = False) -> None:
+            if isinstance(node, ast.ClassDef) and len(node.bases) > 1:
+                found.setdefault(node.lineno, []).append(node)
+            if isinstance(node, (ast.ClassDef, ast.Import, ast.ImportFrom)):
+                for child in (*node.body, *node.decorator_list) if isinstance(node, ast.ClassDef) else ():
+                    walk(child, inside)
+                return
+            if inside and not self.has_run(node):
+                return
+            if isinstance(node, (ast.expr, ast.stmt)):
+                found.setdefault(node.lineno, []).append(node)
+            function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            for name, value in ast.iter_fields(node):
+                if name not in ("annotation", "returns"):
+                    decorates = name == "decorator_list"
+                    for child in value if isinstance(value, list) else [value]:
+                        if isinstance(child, ast.Call if decorates else ast.AST):
+                            walk(child, inside or (function and name == "body"))
+
+        walk(self.tree)
+        return found
+
+    def has_run(self, node: ast.AST) -> bool:
+        """Whether a statement has run, as far as that is known."""
+        if not self.ran or not isinstance(node, ast.stmt):
+            return True
+        return any(line in self.ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
+
+
+def constants(text: str) -> list[float]:
+    """The numbers of a file, those that say most first: 1e-9 before 2."""
+    found = {
+        node.value: None
+        for node in nodes_of(parsed(text))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, (int, float))
+        and not isinstance(node.value, bool)
+    }
+    return sorted(found, key=lambda one: isinstance(one, int))
