@@ -35,6 +35,7 @@ from grader.edits.syntax import PATHS, SELF, TRAINING, called, defaults_in, is_w
 
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
+SHARE = re.compile("drop|rate|prob|keep|smooth|share|ratio|fraction|^p$")
 LIMITS_OF_FLOATS = re.compile("finfo|float_info")
 CODE = re.compile("[a-z]{2,5}")  # a text whose letters may each say a step
 NAMES = re.compile(r"\w+([ ,]+\w+){1,7}")  # in "norm attention drop".split()
@@ -283,6 +284,12 @@ class Changes:
         for name in self._scopes.attributes(node.lineno)[:MOST_NAMES]:
             if name != node.attr and isinstance(node.ctx, ast.Load):
                 yield ast.Attribute(node.value, name, ast.Load())
+
+    def complement(self, node: ast.AST) -> Iterator[ast.BinOp]:
+        """What is left of a share: `keep=1 - dropout` for `keep=dropout`."""
+        named = isinstance(node, (ast.Name, ast.Attribute)) and id(node) in self._values
+        if isinstance(node, (ast.Name, ast.Attribute)) and named and SHARE.search(called(node)):
+            yield ast.BinOp(ast.Constant(1), ast.Sub(), node)
 
     def renamed_for_what_it_does(self, node: ast.AST) -> Iterator[tuple[int, str] | str]:
         """Another name in a call that is made for what it does, as `rows.append(x)`, or in what is written into

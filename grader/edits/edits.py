@@ -29,6 +29,7 @@ from grader.edits.kept_things import (
     with_repetitions,
     without_an_end,
 )
+from grader.edits.keys import with_longer_key
 from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut
 from grader.edits.loops import Loops
@@ -271,12 +272,14 @@ class Edits:
             self._loops.kept,
             self._loops.weighted,
             self._loops.with_wider_key,
+            self._using(with_longer_key),
             self._blocks.undone,
             self._moves.past_an_end,
             self._moves.under_a_context,
             self._changes.of_a_part,
             self._changes.rescaled,
             self._using(by_given_share),
+            self._changes.complement,
             self._using(also_the_same),
             self._made.by_option,
             self._using(cut_to_size),

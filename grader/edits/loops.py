@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from grader.edits.code import Code
+from grader.edits.keys import keys_of
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called, declared, renamed
 
@@ -16,7 +17,6 @@ MOST_WEIGHTS = 6  # locals of a round
 MOST_FORMS = 3  # in which one loop puts its state in another order
 INDEXED = ("{0}.gather(1, {1})", "{0}[{1}]", "{0}.flatten()[{1}.flatten()].view_as({0})")
 REORDERING = ("gather", "index_select", "take_along_dim")
-BY_KEY = ("get", "setdefault", "pop")
 REPLACING = ("replace", "_replace")
 Loop = ast.For | ast.While
 
@@ -65,7 +65,7 @@ class Loops:
         own = next((i for i, names in enumerate(rounds) if {*names} & {*_names(target.slice)}), len(rounds))
         ids = [ast.parse(f"id({one})", mode="eval").body for names in rounds[own + 1 :] for one in names]
         function = self._scopes.function(target.lineno)
-        keys = [] if function is None else _keys(function, found)
+        keys = [] if function is None else keys_of(function, found)
         same = [one for one in keys if ast.unparse(one) == key]
         if ids and same:
             yield self._file.with_all([(one, ast.Tuple([one, *ids], ast.Load())) for one in same])
@@ -333,23 +333,6 @@ def _indexing(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Call) and called(node.func) in REORDERING and node.args:
         return _names(node.args[-1])
     return []
-
-
-def _keys(function: ast.AST, name: str) -> Iterator[ast.expr]:
-    """What a dictionary of this name is indexed with, and asked for."""
-    for node in ast.walk(function):
-        owner = node.value if isinstance(node, ast.Subscript) else None
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in BY_KEY:
-            owner = node.func.value
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-            owner = node.comparators[0]
-        if isinstance(owner, ast.Name) and owner.id == name:
-            if isinstance(node, ast.Subscript):
-                yield node.slice
-            elif isinstance(node, ast.Compare):
-                yield node.left
-            elif isinstance(node, ast.Call):
-                yield from node.args[:1]
 
 
 def _names(node: ast.AST) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.edits.edits import Edits
-from tests.grader.edits.tried import changed, lines
+from tests.grader.edits.tried import changed, lines, texts_of
 
 
 def test_what_is_unpacked_is_exchanged() -> None:
@@ -148,6 +148,29 @@ def test_two_names_beside_each_other_are_copied_at_once() -> None:
         f"    {name} = (__import__('copy').deepcopy({of}))" for name, of in (("old", "ids"), ("was", "ended"))
     ]
     assert any(new.splitlines()[6:8] == wanted for new in changed(PORTED, 7))
+
+
+KEPT = """def table(x, size, dtype):
+    key = size
+    if key not in TABLES:
+        TABLES[key] = x.new_zeros(size, dtype=dtype)
+    if size in OTHERS:
+        return OTHERS[size]
+    return drop(TABLES[key], keep=rate)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "right"),
+    [
+        (2, "key = (size, dtype)"),
+        (2, "key = (size, x.device)"),
+        (5, "if (size, dtype) in OTHERS:\n        return OTHERS[size, dtype]"),
+        (7, "return drop(TABLES[key], keep=1 - rate)"),
+    ],
+)
+def test_keys_get_longer_and_shares_are_what_is_left_of_them(line: int, right: str) -> None:
+    assert any(right in text for text in texts_of(KEPT, line))
 
 
 def test_another_key_of_the_same_dictionary_is_looked_up() -> None:
