@@ -13,22 +13,28 @@ from grader.engine.draws import Draws
 NEAR = 0.06  # shares are measured on thousands of numbers
 SURE = 40.0  # minus the logarithm of how likely chance goes as far, by a bound that is good for large numbers
 ON_AVERAGE, AS_BEFORE = "on average, with dropout", "as large as without"
-NOWHERE = "nowhere"
+NOWHERE, CHANCE = "nowhere", "chance"
 AXES = ("sentences", "positions", "features")
-UNLIKELY = 6.0  # times the deviation that chance gives a mean
+UNLIKELY, VERY_UNLIKELY = 6.0, 9.0  # times the deviation that chance gives a mean
+MOST_FEW = 30  # numbers, of which a mean says nothing
 ROUNDED = 3e-3  # by how much a factor may be off
 FEW = 0.1  # of the rows may hold two numbers that are equal by chance
 
 
-def dropping_facts(kept: Tensor, rate: float, shown: Tensor | None = None) -> dict[str, str]:
+def dropping_facts(
+    kept: Tensor, rate: float, shown: Tensor | None = None, before: Tensor | None = None
+) -> dict[str, str]:
     """Facts of a branch after dropout divided by the branch before it: 0 where dropped, 1 / (1 - rate) elsewhere.
 
     Args:
         kept: [..., D], one ratio a number.
         rate: the dropout that was asked for.
         shown: bool [..., D], the ratios that count; None for all.
+        before: [..., D], the branch before dropout; None where it is not known.
     """
-    counted = kept.flatten() if shown is None else kept[shown]
+    all_shown = shown is None
+    shown = torch.ones_like(kept, dtype=torch.bool) if shown is None else shown
+    counted = kept[shown]
     if not bool(counted.isfinite().all()):
         return {"what dropout did": "not finite"}
     gone = kept.abs() < 1e-2
@@ -36,19 +42,15 @@ def dropping_facts(kept: Tensor, rate: float, shown: Tensor | None = None) -> di
     usual = next((s for s in (0.0, rate, 1 - rate, 1.0) if abs(share - s) < NEAR), round(share, 1))
     left = counted[counted.abs() >= 1e-2]
     even = bool(left.numel()) and float((left - left.median()).abs().max()) < 2e-2
-    whole = _in_whole(gone, torch.ones_like(gone) if shown is None else shown)
-    if shown is None:
-        whole = not even or whole
-    alike = alike_along(gone, AXES[-kept.dim() :], shown)
-    each = even and not whole and alike == NOWHERE
+    whole = (all_shown and not even) or _in_whole(gone, shown)
+    choice = chosen(gone, AXES[-kept.dim() :], before, shown)
+    each = even and not whole and choice["one choice for all"] == NOWHERE
     return {
         "share of the branch dropped": f"{usual:g}",
         "factor of what is kept": f"{float(left.median()):.2f}" if even else "uneven",
         "dropped": "in whole vectors" if whole and bool(gone.any()) else "number by number",
-        "one choice for all": alike,
-        ON_AVERAGE: mean_after(
-            gone if shown is None else gone[shown], float(left.median()) if each else None
-        ),
+        **choice,
+        ON_AVERAGE: mean_after(gone[shown], float(left.median()) if each else None),
     }
 
 
@@ -75,11 +77,24 @@ def _in_whole(gone: Tensor, shown: Tensor) -> bool:
     return bool(((gone | ~shown).all(-1) | ~gone.any(-1)).all())
 
 
-def alike_along(gone: Tensor, axes: Sequence[str], shown: Tensor | None = None) -> str:
-    """Along which axes one choice was made for all, in place of one for each: "nowhere" as it should be.
+def chosen(
+    gone: Tensor, axes: Sequence[str], before: Tensor | None, shown: Tensor | None = None
+) -> dict[str, str]:
+    """Facts on what was dropped: whether each number by a choice of its own, and by chance alone.
 
-    If each number is dropped for itself, the share that is dropped varies along an axis as chance has it; if n numbers
-    share one choice, it varies n times as much. Too few numbers to be sure of that (to 1e-12) are not judged.
+    Args:
+        gone: bool [...], what was dropped.
+        axes: a name for each dimension.
+        before: [...], the numbers before dropout; None where they are not known.
+        shown: bool [...], the numbers that count; None for all.
+    """
+    counts = torch.ones_like(gone) if shown is None else shown
+    reason = CHANCE if before is None else _reason(gone[counts], before[counts].double())
+    return {"one choice for all": alike_along(gone, axes, shown), "chosen by": reason}
+
+
+def alike_along(gone: Tensor, axes: Sequence[str], shown: Tensor | None = None) -> str:
+    """Along which axes one choice was made for all, or for blocks, in place of one for each: "nowhere" as it should be.
 
     Args:
         gone: bool [...], what was dropped.
@@ -87,6 +102,46 @@ def alike_along(gone: Tensor, axes: Sequence[str], shown: Tensor | None = None) 
         shown: bool [...], the numbers that count; None for all.
     """
     counts = torch.ones_like(gone) if shown is None else shown
+    whole = _all_alike_along(gone, axes, counts)
+    return _in_blocks_along(gone, axes, counts) if whole == NOWHERE else whole
+
+
+def _reason(gone: Tensor, values: Tensor) -> str:
+    """Return what decides on which of these numbers are dropped: chance, or how large they are."""
+    for x in (values, values.abs()):
+        dropped, left = x[gone], x[~gone]
+        if min(len(dropped), len(left)) < MOST_FEW:
+            continue
+        chance = float(x.std()) * math.sqrt(1 / len(dropped) + 1 / len(left))
+        if abs(float(dropped.mean() - left.mean())) > VERY_UNLIKELY * chance:
+            return "how large the numbers are"
+    return CHANCE
+
+
+def _in_blocks_along(gone: Tensor, axes: Sequence[str], counts: Tensor) -> str:
+    """Along which axes numbers share a choice with the next ones, or with those half of the axis away."""
+    share = float(gone[counts].double().mean()) if bool(counts.any()) else 0.0
+    alike = share**2 + (1 - share) ** 2  # of two independent choices
+    found = []
+    for dim, name in enumerate(axes):
+        size = gone.size(dim)
+        for lag in dict.fromkeys([1, size // 2]) if size > 1 else ():
+            both = counts.narrow(dim, 0, size - lag) & counts.narrow(dim, lag, size - lag)
+            equal = (gone.narrow(dim, 0, size - lag) == gone.narrow(dim, lag, size - lag))[both].double()
+            chance = math.sqrt(alike * (1 - alike) / max(1, len(equal)))
+            more = float(equal.mean()) - alike if len(equal) else 0.0
+            if more > max(VERY_UNLIKELY * chance, (1 - alike) / 4):
+                found.append(name)
+                break
+    return "for blocks along the " + " and the ".join(found) if found else NOWHERE
+
+
+def _all_alike_along(gone: Tensor, axes: Sequence[str], counts: Tensor) -> str:
+    """Along which axes one choice was made for all.
+
+    If each number is dropped for itself, the share that is dropped varies along an axis as chance has it; if n numbers
+    share one choice, it varies n times as much. Too few numbers to be sure of that (to 1e-12) are not judged.
+    """
     share = float((gone & counts).sum()) / max(1, int(counts.sum()))
     found = []
     for dim, name in enumerate(axes):

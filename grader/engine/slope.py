@@ -14,6 +14,7 @@ Key = TypeVar("Key")
 STEPS = 1e-3, 1e-4  # in doubles; beside a kink, as of ReLU, a smaller step is needed
 DRAWS = 5  # of the ways in which what has no gradient is moved: one may hardly show
 ERROR = 0.05  # of the slope: what is not linear was off by a thousandth at most
+MOST_GROUPS = 24  # of values, each of which is moved alone
 SMALL = 1e-3  # of the length of all: a gradient so short is none
 RIGHT, OTHERS = "those of the output", "others than those of the output"
 
@@ -27,8 +28,8 @@ def said_of_gradients(
 ) -> str:
     """Whether a result grows as gradients say. Nothing can be said where the same call gives another result.
 
-    All values that have a gradient are moved along it at once, then each alone: one may be long, and hide the others.
-    Of a value that has none, each number is moved up or down, which must not show.
+    All values that have a gradient are moved along it at once, then each alone, or of many a few: one may be long, and
+    hide the others. Of values that have none, each number is moved up or down, which must not show.
 
     Args:
         result: of values like those that are given; None where it has another shape.
@@ -47,7 +48,9 @@ def said_of_gradients(
     if not torch.equal(again, first):
         return RIGHT
 
-    def is_slope(way: Mapping[Key, Tensor], wanted: float, error: float) -> bool:
+    def is_slope(way: Mapping[Key, Tensor], error: float) -> bool:
+        """Whether the result grows as the gradients say. Args: way: of length 1 along them, or where there are none."""
+        wanted = sum(float((came[key] * x).sum()) for key, x in way.items() if key in came)
         for step in STEPS:
             above, below = (
                 result({key: x.double() + one * way.get(key, 0) for key, x in values.items()})
@@ -60,15 +63,18 @@ def said_of_gradients(
                 return True
         return False
 
-    signs = torch.Generator().manual_seed(len(values))
-    least = SMALL * length
-    fits = [is_slope({key: x / length for key, x in came.items()}, length, ERROR * length)]
-    for key, x in values.items():
-        if not all(fits):
+    if not is_slope({key: x / length for key, x in came.items()}, ERROR * length):
+        return OTHERS
+    least, signs = SMALL * length, torch.Generator().manual_seed(len(values))
+    idle = {key: x.shape for key, x in values.items() if key not in came}
+    for _ in range(DRAWS if idle else 0):
+        if not is_slope(
+            {key: torch.randint(2, of, generator=signs) * 2.0 - 1.0 for key, of in idle.items()}, least
+        ):
             return OTHERS
-        if key not in came:
-            ways = ((torch.randint(2, x.shape, generator=signs) * 2.0 - 1.0) for _ in range(DRAWS))
-            fits += (is_slope({key: way}, 0.0, least) for way in ways)
-        elif least < lengths[key] < length:
-            fits.append(is_slope({key: came[key] / lengths[key]}, lengths[key], ERROR * lengths[key]))
-    return RIGHT if all(fits) else OTHERS
+    others = [key for key in came if least < lengths[key] < length]
+    for group in (others[i::MOST_GROUPS] for i in range(min(MOST_GROUPS, len(others)))):
+        own = math.hypot(*(lengths[key] for key in group))
+        if not is_slope({key: came[key] / own for key in group}, ERROR * own):
+            return OTHERS
+    return RIGHT

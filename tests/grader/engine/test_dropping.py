@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader.engine.dropping import ON_AVERAGE, alike_along, drawn_again, dropping_facts, mean_after
+from grader.engine.dropping import ON_AVERAGE, alike_along, chosen, drawn_again, dropping_facts, mean_after
 
 AXES = ("sentences", "positions", "features")
 
@@ -38,6 +38,29 @@ def test_a_choice_of_two_axes_names_both() -> None:
     assert alike_along(gone(40, 1, 1).expand(40, 12, 16), AXES) == "along the positions and the features"
 
 
+@pytest.mark.parametrize(("dim", "size"), [(0, 2), (1, 3), (2, 4), (2, 8)])
+def test_blocks_that_share_a_choice_are_seen_along_their_axis(dim: int, size: int) -> None:
+    shape = [120, 6, 16]
+    for seed in range(20):
+        few = [-(-n // size) if i == dim else n for i, n in enumerate(shape)]
+        drawn = gone(*few, seed=seed, rate=(0.1, 0.25)[seed % 2])
+        blocks = drawn.repeat_interleave(size, dim).narrow(dim, 0, shape[dim])
+        assert alike_along(blocks, AXES) == f"for blocks along the {AXES[dim]}"
+    halves = gone(120, 6, 8).repeat(1, 1, 2)
+    assert alike_along(halves, AXES) == "for blocks along the features"
+
+
+def test_how_large_numbers_are_does_not_decide_on_them() -> None:
+    for seed in range(50):
+        before = torch.randn(100, 6, 16, generator=torch.Generator().manual_seed(seed)).exp()
+        drawn = gone(100, 6, 16, seed=seed + 1)
+        assert chosen(drawn, AXES, before)["chosen by"] == "chance"
+        largest = before + torch.rand(before.shape) > before.quantile(0.75)
+        assert chosen(largest, AXES, before)["chosen by"] == "how large the numbers are"
+        small = (before - 1).abs() + gone(100, 6, 16, seed=seed) < 0.3
+        assert chosen(small, AXES, before - 1)["chosen by"] == "how large the numbers are"
+
+
 def test_nothing_or_all_dropped_is_no_choice() -> None:
     for drawn in (torch.zeros(9, 9, 9).bool(), torch.ones(9, 9, 9).bool()):
         assert alike_along(drawn, AXES) == "nowhere"
@@ -52,6 +75,7 @@ def test_facts_look_at_what_is_shown_alone() -> None:
         "factor of what is kept": "1.33",
         "dropped": "number by number",
         "one choice for all": "nowhere",
+        "chosen by": "chance",
         ON_AVERAGE: "as large as without",
     }
     assert dropping_facts(kept, 0.25) == right

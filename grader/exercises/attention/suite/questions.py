@@ -19,7 +19,7 @@ from grader.api import (
     Layout,
     SubmissionError,
     alike,
-    alike_along,
+    chosen,
     drawn_again,
     mean_after,
     own_parameters,
@@ -248,15 +248,15 @@ def dropped(client: Client, asked: Question) -> Answer:
     kept = ratio[~gone]
     even = bool(kept.numel()) and float(kept.max() - kept.min()) < 1e-2
     sums, keys = output.sum(-1) / calm.sum(-1), asked.inputs[1].size(-2)
-    alike_ = alike_along(gone[..., :keys], ("sentences", "queries", "heads", "keys"))
-    factor = float(kept.mean()) if even and alike_ == NOWHERE else None
+    choice = chosen(gone[..., :keys], ("sentences", "queries", "heads", "keys"), calm[..., :keys])
+    factor = float(kept.mean()) if even and choice["one choice for all"] == NOWHERE else None
     return {
         "share of weights dropped": f"{_near(float(gone.double().mean()), asked.dropout, 1 - asked.dropout):g}",
         "factor of the weights kept": f"{float(kept.mean()):.3f}" if even else "uneven",
         "heads dropped as a whole": _yes(bool((gone.all(-1) | ~gone.any(-1)).all())),
         "dropped alike for all queries": _yes(bool((gone == gone[:, :1]).all())),
         "dropped alike for all heads": _yes(bool((gone == gone[:, :, :1]).all())),
-        "one choice for all": alike_,
+        **choice,
         ON_AVERAGE: mean_after(gone[..., :keys], factor),
         "a second call drops": drawn_again(answer.get("output"), again),
         "rows sum to what they did": _yes(bool((sums - 1).abs().max() < 1e-3)),

@@ -109,7 +109,7 @@ def _sublayers(
         shown = (branch.abs() > 0.2) & rows.unsqueeze(-1)
         shown[..., -QUIET:] = False
         kept = torch.where(shown, (total - stream) / branch, 0.0)
-        facts |= {f"{name}, {what}": text for what, text in dropping_facts(kept, rate, shown).items()}
+        facts |= {f"{name}, {what}": text for what, text in dropping_facts(kept, rate, shown, branch).items()}
         choice = ((kept.abs() < 1e-2) & shown, shown)
         if before is not None:
             facts[f"{name}, dropped"] = _beside(choice, before)

@@ -21,8 +21,8 @@ from grader.api import (
     Submission,
     after_other_weights,
     after_training,
-    alike_along,
     beside_another,
+    chosen,
     drawn_again,
     drawn_rate,
     grading_of,
@@ -183,19 +183,20 @@ def _dropped(seed: int, rate: float) -> Ask:
 def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor], rate: float) -> Answer:
     """Return which numbers of the hidden layer were dropped: solved for from the output."""
     hidden = (output - weights["down.bias"]) @ torch.linalg.pinv(weights["down.weight"]).T  # [B, T, d_ff]
-    ratio = hidden / (x @ weights["up.weight"].T)
+    before = x @ weights["up.weight"].T
+    ratio = hidden / before
     kept = ratio[ratio.abs() > 1e-3]
     share = 1 - kept.numel() / ratio.numel()
     even = bool(kept.numel()) and float(kept.max() - kept.min()) < 1e-2
-    alike = alike_along(ratio.abs() <= 1e-3, ("sentences", "positions", "features"))
-    factor = float(kept.mean()) if even and alike == NOWHERE else None
+    choice = chosen(ratio.abs() <= 1e-3, ("sentences", "positions", "features"), before)
+    factor = float(kept.mean()) if even and choice["one choice for all"] == NOWHERE else None
     shares = (0.0, rate, 1 - rate, 1.0)
     wanted_share = next((one for one in shares if abs(share - one) < 0.06), round(share, 1))
     return {
         "share of hidden numbers dropped": f"{wanted_share:g}",
         "numbers of the output that are 0": "some" if bool((output == 0).any()) else "none",
         "factor of the hidden numbers kept": f"{float(kept.mean()):.3f}" if even else "uneven",
-        "one choice for all": alike,
+        **choice,
         ON_AVERAGE: mean_after(ratio.abs() <= 1e-3, factor),
     }
 

@@ -152,7 +152,7 @@ def _dropped(name: str, seed: int, rate: float) -> Ask:
             total = centred - centred[..., -1:] + x[..., -1:]
         shown = branch.abs() > 0.2  # enough to divide by
         kept = torch.where(shown, (total - x) / branch, 0.0)
-        facts = dropping_facts(kept, rate, shown)
+        facts = dropping_facts(kept, rate, shown, branch)
         facts["a second call drops"] = drawn_again(output, client.call(instance, x).get("output"))
         first = next((one["x"] for one in noted(parts["sublayer"]) if "x" in one), None)
         return {
