@@ -128,6 +128,8 @@ def of_two(node: ast.BinOp) -> Iterator[ast.AST]:
     ):
         yield ast.BinOp(node.right, node.op, node.left)
     yield from (node.left, node.right)
+    if isinstance(node.op, ast.Sub):
+        yield ast.UnaryOp(ast.USub(), node.right)
     if isinstance(node.op, (ast.Div, ast.Mult)):
         yield ast.BinOp(node.left, node.op, ast.BinOp(node.right, ast.Pow(), ast.Constant(0.5)))
     if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and len(node.left.elts) == 1:

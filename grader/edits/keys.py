@@ -21,7 +21,9 @@ def with_longer_key(node: ast.AST, code: Code) -> Iterator[str]:
             yield from (code.file.with_one(node.value, new) for new in _longer(node.value, code))
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         function = code.function(node)
-        keys = [] if function is None else list(keys_of(function, node.id))
+        keys = (
+            [] if function is None or not _is_asked(function, node.id) else list(keys_of(function, node.id))
+        )
         same = [one for one in keys if ast.unparse(one) == ast.unparse(keys[0])]
         if keys and node.lineno == keys[0].lineno:  # at the first of them
             for new in _longer(keys[0], code):
@@ -42,12 +44,18 @@ def _longer(key: ast.expr, code: Code) -> Iterator[ast.Tuple]:
 def _all_keys(function: ast.AST) -> Iterator[ast.expr]:
     """What the function uses as a key of anything that has a name."""
     names = {one.id: None for one in ast.walk(function) if isinstance(one, ast.Name)}
-    for name in names:
+    for name in [one for one in names if _is_asked(function, one)]:
         yield from keys_of(function, name)
 
 
-def keys_of(function: ast.AST, name: str) -> Iterator[ast.expr]:
-    """What a dictionary of this name is indexed with, and asked for."""
+def _is_asked(function: ast.AST, name: str) -> bool:
+    """Whether it is asked for a key, as no tensor is."""
+    keys = keys_of(function, name, indexed=False)
+    return next(keys, None) is not None
+
+
+def keys_of(function: ast.AST, name: str, *, indexed: bool = True) -> Iterator[ast.expr]:
+    """What a dictionary of this name is indexed with, and asked for. Args: indexed: the former too."""
     for node in ast.walk(function):
         owner = node.value if isinstance(node, ast.Subscript) else None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in BY_KEY:
@@ -55,7 +63,7 @@ def keys_of(function: ast.AST, name: str) -> Iterator[ast.expr]:
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
             owner = node.comparators[0]
         if isinstance(owner, ast.Name) and owner.id == name:
-            if isinstance(node, ast.Subscript):
+            if isinstance(node, ast.Subscript) and indexed:
                 yield node.slice
             elif isinstance(node, ast.Compare):
                 yield node.left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
@@ -12,6 +13,7 @@ from grader.engine.experiment import found_by_experiment
 from grader.engine.layout import Layout, Shapes
 from grader.engine.scenario import Free, Observation, Scenario
 from grader.engine.subject import Subject, answer_key, run
+from grader.engine.work_clock import clock
 
 LIKELY = 8  # readings that are tried before an experiment is made
 MOST_IN_VAIN = 4  # experiments on a component's weights of different sizes
@@ -55,6 +57,7 @@ class Answers:
         self._unusual: set[str] = set()  # components with weights in unusual shapes, see `Observation`
         self.scenarios = self._key.scenarios
         self._got: dict[Scenario, Observation] = {}
+        self._seconds: dict[Scenario, float] = {}  # that pass in the first call with each
         self._reading: dict[Choice, int] = dict(readings or {})
         self._known = frozenset(self._reading)
         self._most_readings, self._experiments = most_readings, experiments
@@ -73,6 +76,10 @@ class Answers:
             if scenario not in self._got:
                 self._settle(scenario)
         return self._got[scenario]
+
+    def seconds(self, scenario: Scenario) -> float:
+        """How long the submission took, as if nothing else ran."""
+        return self._seconds.get(scenario, 0.0)
 
     def right(self, scenario: Scenario) -> Observation:
         """The right answer."""
@@ -163,7 +170,9 @@ class Answers:
         tried once more with other options: norm="post" may be wrong, and norm="pre" right.
         """
         self._choice.pop(scenario.component, None)
+        begun = time.monotonic()
         first = self._got[scenario] = self.ask(scenario)
+        self._seconds[scenario] = (time.monotonic() - begun) / clock.slowness()
         choice = self._chosen[scenario] = self._choice.get(scenario.component, NO_CHOICE)
         tried = self._in_vain.setdefault(choice, set())
         if choice[1] < 2 or first.error is not None:

@@ -26,6 +26,7 @@ FORCED_S = 0.3  # of it for conditions that are always met, or never, ...
 NOTING_S = 0.6  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 0.35  # ... for a second line that may be at fault as well
 MOVED = 3  # ... so many times as long where a statement was only moved
+LONG_S = 0.5  # that a scenario takes: where it is right, copies are not asked it
 WAITING = 4.0  # seconds that pass, that count as one of work
 MOST_BEFORE = 4  # calls that something may be kept from
 MOST_CURES = 4  # of which the smallest are shown
@@ -118,7 +119,7 @@ class Undoing:
         self.partly = []
         right = [
             one for one in scenarios_of(self._answers.scenarios, wrong[0].component)
-            if one not in wrong and self._answers.is_right(one)
+            if one not in wrong and self._answers.is_right(one) and self._answers.seconds(one) < LONG_S
         ]  # fmt: skip
         self._begun = self._clocks()
         self._end, self._readings_end = min(seconds, max(self._left, LEAST_S)), min(seconds, READINGS_S)
