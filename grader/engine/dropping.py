@@ -159,8 +159,9 @@ def _all_alike_along(gone: Tensor, axes: Sequence[str], counts: Tensor) -> str:
 
 
 def drawn_rate(draws: Draws) -> float:
-    """A rate of dropout: 0.1 to 0.4, but 0.25, which others are asked with."""
-    return (draws.integer(10, 24) if draws.integer(0, 1) else draws.integer(26, 40)) / 100
+    """A rate of dropout: 0.1 to 0.7, but about 0.25 and 0.5, which others are asked with."""
+    low, high = ((10, 24), (26, 40), (60, 70))[draws.integer(0, 2)]
+    return draws.integer(low, high) / 100
 
 
 def drawn_again(first: object, second: object) -> str:

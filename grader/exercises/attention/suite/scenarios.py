@@ -247,7 +247,8 @@ def _extremes(draws: Draws) -> list[Scenario]:
 
 def _limits(asked: Mapping[str, Question], masked: Question) -> list[Scenario]:
     long = "a long sequence"
-    traits = {title: traits_of(long if title in ("many keys", "many queries") else title) for title in asked}
+    many = ("many keys", "many queries")
+    traits = {title: traits_of(long if title in many else title.partition(",")[0]) for title in asked}
     return [
         *(_one(title, "numbers", one, *traits[title], see=look.plain) for title, one in asked.items()),
         *_both("a long sequence", "some masks", masked, long),
@@ -437,6 +438,7 @@ class ClassMaker:
             "many queries": self.question(draws.inputs((1,), draws.length(very=True), 2, 8), 2),
             "many sentences": self.question(draws.inputs((draws.length(),), 2, 3, 6), 2),
             "wide vectors": self.question(draws.inputs((2,), 2, 3, 72), 9),
+            "wide vectors, one head": self.question(draws.inputs((2,), 2, 3, draws.integer(66, 80)), 1),
             "vectors of zeros": self.question(_with_zeros(draws.inputs((2,), 4, 5, 8)), 2),
             "nothing but zeros": self.question((torch.zeros(2, 4, 8, dtype=torch.float64),) * 3, 2),
         }

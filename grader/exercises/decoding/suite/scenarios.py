@@ -212,7 +212,7 @@ def _greedy(seed: int) -> list[Scenario]:
             "plain",
             _ask(GREEDY, _nearly(seed + 15), 8),
         ),
-        *_other_ids(GREEDY, lambda n, ids: _lengths(seed + 8 + n, (3, NEVER_ENDS, 5), 7, ids), 7),
+        *_other_ids(GREEDY, seed + 16, lambda n, ids: _lengths(seed + 8 + n, (3, NEVER_ENDS, 5), 7, ids), 7),
         Scenario("the model after decoding", GREEDY, "model", _watched(GREEDY, even, 8)),
         Scenario("three equal calls", GREEDY, "again", _again(seed + 12)),
         *(
@@ -257,7 +257,13 @@ def _greedy_limits(seed: int) -> list[Scenario]:
     ]
 
 
-def _other_ids(name: str, made: Callable[[int, Ids], Made], *sizes: Any) -> list[Scenario]:
+def _drawn_ids(seed: int) -> Ids:
+    draws, some = Draws(seed), list(range(VOCAB))
+    sos, eos, pad = (some.pop(draws.integer(0, len(some) - 1)) for _ in range(3))
+    return Ids(sos, eos, pad)
+
+
+def _other_ids(name: str, seed: int, made: Callable[[int, Ids], Made], *sizes: Any) -> list[Scenario]:
     return [
         Scenario(
             f"sos={ids.sos}, eos={ids.eos}, pad={ids.pad}",
@@ -265,7 +271,7 @@ def _other_ids(name: str, made: Callable[[int, Ids], Made], *sizes: Any) -> list
             "ids",
             _ask(name, made(n, ids), *sizes, ids=ids, called="keywords" if n else ""),
         )
-        for n, ids in enumerate(OTHER_IDS)
+        for n, ids in enumerate([*OTHER_IDS, _drawn_ids(seed)])
     ]
 
 
@@ -286,6 +292,8 @@ def _beam(seed: int) -> list[Scenario]:
     strong = _telling(seed + 23, Search(4, 7, 2.0, count=5))
     even, mild = (lambda: balanced(seed + 25, 2.0)), (lambda: balanced(seed + 29, 0.6))
     short = _telling(seed + 24, Search(3, 3, 1.0))
+    penalty = Draws(seed + 37).integer(3, 18) / 10
+    drawn = _telling(seed + 37, Search(3, 6, penalty))
     asked = {
         ("beam=1", "one"): _ask(BEAM, plain, 1, 9),
         ("beam=1 and length_penalty=0", "one"): _ask(BEAM, plain, 1, 9, 0.0),
@@ -324,7 +332,10 @@ def _beam(seed: int) -> list[Scenario]:
             _ask(BEAM, lambda: lasting(seed + 30, 32, 36, Search(2, 36, 0.6)), 2, 36),
             traits=frozenset({"a long sequence"}),
         ),
-        *_other_ids(BEAM, lambda n, ids: _telling(seed + 26 + n, Search(3, 6, 1.0, 3, ids)), 3, 6, 1.0),
+        *_other_ids(
+            BEAM, seed + 36, lambda n, ids: _telling(seed + 26 + n, Search(3, 6, 1.0, 3, ids)), 3, 6, 1.0
+        ),
+        Scenario(f"beam=3, length_penalty={penalty}", BEAM, "penalty", _ask(BEAM, drawn, 3, 6, penalty)),
         Scenario("the model after decoding", BEAM, "model", _watched(BEAM, usual, 3, 6)),
         Scenario(
             "a model in float64",

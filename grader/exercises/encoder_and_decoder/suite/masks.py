@@ -42,8 +42,9 @@ def closed_row(draws: Draws, batch: int, queries: int, keys: int) -> Tensor:
 
 
 def of_numbers(draws: Draws, batch: int, queries: int, keys: int) -> Tensor:
-    """float [B, 1, Tq, Tk], 0 and -inf."""
-    return additive(separate(draws, batch, queries, keys))
+    """float [B, 1, Tq, Tk]: -inf where a key is hidden, else a number that is added to the score."""
+    mask = additive(separate(draws, batch, queries, keys))
+    return mask + draws.normal(*mask.shape).to(mask.dtype)
 
 
 def open_numbers(_draws: Draws, batch: int, queries: int, keys: int) -> Tensor:

@@ -228,6 +228,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         return f'norm="{norm}", {text}'
 
     long = Size(1, Draws(seed).length(), 6, Draws(seed + 1).length())
+    wide = Size(2, 3, Draws(seed + 33).integer(66, 90))
     trained = Way(norm, training=True)  # who saves memory in the backward pass does so in train mode
     dropping = Way(norm, 0.5, training=True)
     rate = drawn_rate(Draws(seed + 32))
@@ -247,6 +248,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
             ask_for(8, zeros=torch.zeros_like),
             *traits_of("nothing but zeros"),
         ),
+        one(title("wide vectors"), norm, ask_for(33, wide, scale=0.3), "wide vectors"),
         one(title("many sentences"), norm, ask_for(6, Size(long.length, 3, 6, 2)), "many sentences"),
     ]
     for i, (text, form, *traits) in enumerate(FORMS, start=10):

@@ -24,6 +24,7 @@ from grader.exercises.encoder_and_decoder.suite.single import (
     FORMS,
     LONE,
     PLACES,
+    SHORT,
     Ask,
     Maker,
     fresh_facts,
@@ -135,6 +136,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         return f'norm="{norm}", {text}'
 
     long = Size(2, Draws(seed).length(), 6, Draws(seed + 1).length())
+    wide = Size(2, 3, Draws(seed + 7).integer(66, 90))
     odd, lone, padding = Size(3, 4, 7, 6), Size(1, 1, 6, 1), masks.every(kind, masks.padding)
     trained = Way(norm, training=True)  # who saves memory in the backward pass does so in train mode
     train = _steady(kind, seed + 23, trained)
@@ -152,11 +154,14 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
             numbers(kind, seed + 6, 3, long, way, forms=padding),
             "a long sequence",
         ),
+        one(title("wide vectors"), norm, numbers(kind, seed + 7, 1, wide, way, scale=0.3), "wide vectors"),
         one(title("rows that hardly vary"), "eps", numbers(kind, seed + 4, 2, way=way, scale=3e-3)),
     ]
     for i, (text, form, *traits) in enumerate(FORMS, start=10):
         ask = numbers(kind, seed + i, 3, way=way, forms=masks.every(kind, form))
         found.append(one(title(text), "masks", ask, *traits))
+    short = numbers(kind, seed + 9, 2, Size(3, 1, 6, 1), way, forms=masks.every(kind, masks.closed_row))
+    found.append(one(title("one token, with masks"), "masks", short, *SHORT))
     if kind.memory:
         for i, name in enumerate(("src_mask", "tgt_mask"), start=16):
             ask = numbers(kind, seed + i, 2, way=way, forms={name: masks.separate})

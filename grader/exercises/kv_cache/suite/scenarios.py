@@ -161,6 +161,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     lone, odd, other = "a batch of one", "an odd size", "another sequence"
     long = Draws(seed).integer(258, 280)  # beyond 256: some right files take the square of it
     odd_width, not_of_it = Draws(seed + 30).not_divisible()
+    wide = Draws(seed + 27).integer(66, 80)
     loud = _plain(seed + 6, (2, 4, 8), 2, loud=30.0)
     made = [
         _one("d_model=8, num_heads=2", "parameters", _parameters(8, 2)),
@@ -174,6 +175,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("12 steps of [2, 1, 8], 4 heads", "steps", _plain(seed + 7, (2, 12, 8), 4)),
         _one("a long sequence", "steps", _plain(seed + 15, (1, long, 8), 2), "a long sequence"),
         _one("many sentences", "steps", _plain(seed + 16, (Draws(seed).length(), 3, 8), 2), "many sentences"),
+        _one(f"3 steps of [2, 1, {wide}], one head", "steps", _plain(seed + 27, (2, 3, wide), 1), "wide vectors"),
         under_no_grad(_one("5 steps of [2, 1, 8]", "steps", _plain(seed + 24, (2, 5, 8), 2))),
         _one(
             "steps of zeros", "steps", _plain(seed + 20, (2, 5, 8), 2, zeros=with_zeros),

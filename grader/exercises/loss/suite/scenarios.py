@@ -124,8 +124,8 @@ def _losses(seed: int) -> list[Scenario]:
         return Scenario(title, LOSS, group, _loss(seed + len(title), ids, **kwargs), traits=frozenset(traits))
 
     draws = Draws(seed + 94)
-    pad, smoothing = draws.integer(1, 8), draws.integer(5, 80) / 100
-    drawn = _many(seed + 95, 3, 6)
+    pad, smoothing = draws.integer(9, 39), draws.integer(2, 95) / 100
+    drawn = [[pad if i % 5 == 3 else one for i, one in enumerate(row)] for row in _many(seed + 95, 3, 6, 39)]
     return [
         one("no PAD at all", "plain", FULL),
         one("one sentence", "plain", [[6, 4, 2]], "a batch of one"),
@@ -146,7 +146,7 @@ def _losses(seed: int) -> list[Scenario]:
         one("smoothing=0.1", "smoothing", FULL, smoothing=0.1),
         one("smoothing=0.3 and PAD", "smoothing", PADDED, smoothing=0.3),
         one("smoothing=0.2, pad=3", "smoothing", THREES, smoothing=0.2, pad=3),
-        one(f"{smoothing=}, {pad=}", "smoothing", drawn, smoothing=smoothing, pad=pad),
+        one(f"{smoothing=}, {pad=}", "smoothing", drawn, vocab=40, smoothing=smoothing, pad=pad),
         Scenario("logits of +-2000", LOSS, "large", _large(seed, 0.0)),
         Scenario("logits of +-2000, smoothing=0.1", LOSS, "large", _large(seed, 0.1)),
         one("logits around 50", "large", PADDED, size=50.0),
@@ -177,12 +177,12 @@ def _levels(seed: int) -> Ask:
 
 def _gradients(seed: int) -> list[Scenario]:
     draws = Draws(seed + 72)
-    drawn_pad, drawn_smoothing = draws.integer(1, 8), draws.integer(5, 80) / 100
+    drawn_pad, drawn_smoothing = draws.integer(1, 39), draws.integer(2, 95) / 100
 
-    def ask(ids: Sequence[Sequence[int]], smoothing: float, pad: int = 0) -> Ask:
+    def ask(ids: Sequence[Sequence[int]], smoothing: float, pad: int = 0, vocab: int = 9) -> Ask:
         def call_backward(client: Client) -> Answer:
             target = torch.tensor(ids)
-            logits = Draws(seed + 70).normal(*target.shape, 9) * 1.5
+            logits = Draws(seed + 70).normal(*target.shape, vocab) * 1.5
             given: dict[str, Any] = {"grad": (0,), "cotangent": torch.tensor(20.0), "smoothing": smoothing}
             given |= {"pad": pad} if pad else {}
             return client.call(client.function(LOSS), logits, target, **given)
@@ -197,7 +197,8 @@ def _gradients(seed: int) -> list[Scenario]:
             f"the gradient, with smoothing={drawn_smoothing}, pad={drawn_pad}",
             LOSS,
             "gradients",
-            ask(_many(seed + 73, 3, 6), drawn_smoothing, drawn_pad),
+            ask(_many(seed + 73, 2, draws.length(), 39), drawn_smoothing, drawn_pad, 40),
+            torch.float64,
             traits=backward,
         ),
     ]

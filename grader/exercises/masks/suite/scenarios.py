@@ -70,7 +70,8 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 
 def _of_tokens(name: str, seed: int) -> list[Scenario]:
     draws = Draws(seed)
-    long = torch.tensor([[draws.integer(0, 2) for _ in range(Draws(seed).length())] for _ in range(2)])
+    length = Draws(seed).length(very=True) if name == PADDING else Draws(seed).integer(130, 200)
+    long = torch.tensor([[draws.integer(0, 2) for _ in range(length)] for _ in range(2)])
     many = torch.tensor([[draws.integer(0, 2) for _ in range(3)] for _ in range(Draws(seed).length())])
     draws = Draws(seed)
     drawn = torch.tensor([[draws.integer(0, 4) for _ in range(7)] for _ in range(3)])
@@ -137,6 +138,8 @@ def _causal(seed: int) -> list[Scenario]:
             (7, ("an odd size",)),
             (1, ("a length of one",)),
             (2, ()),
+            (Draws(seed + 2).integer(20, 60), ()),
+            (Draws(seed + 3).integer(100, 400), ("a long sequence",)),
             (Draws(seed).length(very=True), ("a long sequence",)),
         )
     ]
@@ -157,6 +160,9 @@ def _additive(seed: int) -> list[Scenario]:
         "a mask [4, 4]": draws.mask(4, 4),
         "a mask [2, 3, 3, 5], one for each head": draws.mask(2, 3, 3, 5),
         "a mask for many sentences and keys": Draws(seed + 51).mask(draws.length(), 1, 1, 66),
+        "a mask [5]": draws.mask(5),
+        "a mask [2, 3, 4]": draws.mask(2, 3, 4),
+        "nothing is allowed": torch.zeros(1, 1, 3, 3, dtype=torch.bool),
         "nothing is masked": torch.ones(1, 1, 3, 3, dtype=torch.bool),
     }
     plain = [Scenario(title, ADDITIVE, "plain", _calling(ADDITIVE, mask)) for title, mask in masks.items()]

@@ -150,10 +150,13 @@ def _extremes(seed: int) -> list[Scenario]:
 
 def _eps(seed: int) -> list[Scenario]:
     drawn = Draws(seed + 14).integer(10, 99) / 100
+    draws = Draws(seed + 15)
+    small = draws.integer(2, 9) * 10.0 ** -draws.integer(2, 8)
     return [
         Scenario("rows that hardly vary", NAME, "eps", _plain(seed + 10, (2, 4, 8), factor=3e-3)),
         Scenario("eps=0.5", NAME, "eps", _plain(seed + 12, (2, 4, 8), eps=0.5)),
         Scenario("eps=0.25", NAME, "eps", _plain(seed + 11, (2, 3, 8), eps=0.25)),
+        Scenario(f"eps={small:g}", NAME, "eps", _plain(seed + 15, (2, 3, 8), eps=small, factor=small**0.5)),
         Scenario(f"eps={drawn}", NAME, "eps", _plain(seed + 14, (2, 3, 8), eps=drawn)),
         beside_another(Scenario("eps=0.25", NAME, "eps", _plain(seed + 13, (2, 3, 8), eps=0.25)), eps=0.5),
     ]

@@ -77,7 +77,7 @@ def _numbers(name: str, seed: int) -> list[Scenario]:
         "x of [2, 1, 4]": ((2, 1, 4), 5, ("a length of one",)),
     }
     wide = {  # a trait, and size
-        "wide vectors": ((2, 3, 2 * Draws(seed).integer(257, 280)), 4),  # beyond 512
+        "wide vectors": ((2, 9, 2 * Draws(seed).integer(257, 280)), 12),  # beyond 512
         "many sentences": ((Draws(seed).length(), 2, 4), 3),
     }
     odd = {"d_model=7": ((2, 5, 7), 9), "d_model=1": ((2, 3, 1), 6), "d_model=5": ((3, 4, 5), 7)}
@@ -135,11 +135,12 @@ def _rest(name: str, seed: int) -> list[Scenario]:
 
 def _gradient(name: str, seed: int, *, training: bool = False) -> Ask:
     def ask(client: Client) -> Answer:
-        draws, max_len, shape = Draws(seed + 40), 7, (2, 5, 6)
-        instance, facts = ready(client, name, 6, max_len, seed, training=training)
+        draws, max_len, width = Draws(seed + 40), 7, 66 if training else 6
+        shape = (2, 5, width)
+        instance, facts = ready(client, name, width, max_len, seed, training=training)
         if facts.get("parameters") == "0":
             return {}
-        table = table_of(seed, max_len, 6)
+        table = table_of(seed, max_len, width)
         x, cotangent = draws.normal(*shape), draws.normal(*shape)
         if training:  # what depends on chance fails in another scenario
             a, b = (client.call(instance, x).get("output") for _ in range(2))

@@ -40,6 +40,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 def _rates(seed: int) -> list[Scenario]:
     draws = Draws(seed + 40)
     d_model, warmup = draws.integer(3, 20_000), draws.integer(30, 100_000)
+    short = draws.integer(2, 29)
     before = (draws.integer(2, warmup // 2), draws.integer(warmup // 2 + 1, warmup - 1))
     after = (draws.integer(warmup + 1, 2 * warmup), draws.integer(2 * warmup, 100 * warmup))
     asked = {
@@ -56,6 +57,8 @@ def _rates(seed: int) -> list[Scenario]:
         ("d_model=64 and warmup=10, steps 1 to 9", "grows"): (64, 10, tuple(range(1, 10))),
         ("d_model=64 and warmup=10, steps 10 to 40", "falls"): (64, 10, tuple(range(10, 41))),
         ("d_model=7 and warmup=1", "falls"): (7, 1, (1, 2, 3, 50)),
+        (f"d_model=24 and warmup={short}, growing", "grows"): (24, short, (1, short - 1, short)),
+        (f"d_model=24 and warmup={short}, falling", "falls"): (24, short, (short, short + 1, 9 * short)),
         (f"d_model={d_model} and warmup={warmup}, growing", "grows"): (d_model, warmup, before),
         (f"d_model={d_model} and warmup={warmup}, falling", "falls"): (d_model, warmup, after),
     }

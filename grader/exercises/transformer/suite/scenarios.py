@@ -297,6 +297,8 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     """All of them, in the order of the tests."""
     plain, wide = Size(), Size(7, 5, 13)
     three = Size(6, 11, 8, 3)
+    drawn_pad = Draws(seed + 26).integer(4, 39)
+    other = Put(seed + 26, Size(6, 40, 40, drawn_pad), padded="anywhere")
     broad = Put(seed + 25, Size(Draws(seed).length(), 11, 8), 3, (1, 1), "none")  # of one token: no softmax
     trained = Put(seed + 23, training=True)
     single = Put(seed + 3, wide, batch=1, lengths=(1, 1), padded="none")
@@ -338,6 +340,8 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("decode, large logits", "decode", loud.decode, "large numbers"),
         _one("encode with pad=3", "pad", Put(seed + 7, three).encode),
         _one("decode with pad=3", "pad", Put(seed + 7, three).decode),
+        _one(f"encode with pad={drawn_pad}", "pad", other.encode),
+        _one(f"decode with pad={drawn_pad}", "pad", other.decode),
         after_a_call(_one("forward", "forward", Put(seed + 22).forward)),
         _one("forward", "forward", Put(seed + 8).forward),
         _one("forward, one sentence that begins with PAD", "forward", first.forward, "a batch of one"),
@@ -358,7 +362,9 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         made.append(_one(f"{method} by keyword", "keywords", getattr(put, method), "keyword arguments"))
     for dtype in (torch.float64, torch.bfloat16):
         title = f"{str(dtype).removeprefix('torch.')} inputs"
-        made.append(_one(title, "dtypes", Put(seed + 15).decode, title, dtype=dtype))
+        for method in ("encode", "decode"):
+            ask = getattr(Put(seed + 15), method)
+            made.append(_one(f"{method}, {title}", "dtypes", ask, title, dtype=dtype))
     return made
 
 
