@@ -22,6 +22,7 @@ from grader.core.failures import Failed, Named
 
 SHARE = 0.05
 TOLERANCE = 1e-3  # of the largest number expected; right code was 5e-6 off at most over whole trainings
+NEARLY, MOVES = 1e-6, 16  # of the largest input: by how much inputs are moved, and how often, to see kinks
 
 OTHER_RULE = Named(
     "differs-in-training",
@@ -153,8 +154,13 @@ class SpotChecked(nn.Module):
         expected = call.oracle = self._ask_oracle(call)
         _compare(f"{call.what} gave another output", [(call.output, expected.output.detach())])
 
-    def _ask_oracle(self, call: _Call) -> _Answer:
-        inputs = [x.clone().requires_grad_() for x in call.inputs]
+    def _ask_oracle(self, call: _Call, moved: torch.Generator | None = None) -> _Answer:
+        """Args: moved: draws by how much inputs are off, as by rounding; None: they are not."""
+        inputs = [x.clone() for x in call.inputs]
+        for x in inputs if moved is not None else ():
+            off = torch.randn(x.shape, generator=moved, dtype=x.dtype).to(x.device)
+            x += NEARLY * x.abs().max() * off
+        inputs = [x.requires_grad_() for x in inputs]
         parameters = {
             name: parameter.detach().requires_grad_()
             for name, parameter in self._oracle.comparable(call.parameters).items()
@@ -164,23 +170,48 @@ class SpotChecked(nn.Module):
         return _Answer(inputs, parameters, output)
 
     def _compare_backward(self, call: _Call) -> None:
-        assert call.cotangent is not None
         assert call.oracle is not None
-        with torch.enable_grad():
-            scalar = (
-                call.oracle.output * call.cotangent
-            ).sum()  # a gradient handed to autograd imports sympy
-        leaves = [*call.oracle.inputs, *call.oracle.parameters.values()]
-        expected = torch.autograd.grad(scalar, leaves, allow_unused=True)
-        _compare(
-            f"{call.what} gave other gradients to its inputs",
-            [(call.input_gradients[i], expected[i]) for i in call.input_gradients],
-        )
+        expected = _gradients(call, call.oracle)
         own = self._oracle.comparable(call.parameter_gradients)
-        theirs = zip(call.oracle.parameters, expected[len(call.inputs) :], strict=True)
-        _compare(
-            f"{call.what} gave other gradients to its parameters", [(own[name], x) for name, x in theirs]
-        )
+        count, of_parameters = len(call.inputs), [own[name] for name in call.oracle.parameters]
+        of_inputs = list(call.input_gradients)
+        for whose, got, places in (
+            ("inputs", list(call.input_gradients.values()), of_inputs),
+            ("parameters", of_parameters, range(count, len(expected))),
+        ):
+            pairs = list(zip(got, (expected[i] for i in places), strict=True))
+            if how_far(pairs) and how_far(self._beside_kinks(call, pairs, places)):
+                _compare(f"{call.what} gave other gradients to its {whose}", pairs)
+
+    def _beside_kinks(
+        self, call: _Call, pairs: Sequence[tuple[Tensor, Tensor | None]], places: Sequence[int]
+    ) -> list[tuple[Tensor, Tensor | None]]:
+        """Gradients, each with the nearest that is right on inputs as near as rounding is.
+
+        Where a ReLU gets almost 0, its slope depends on how right code rounds.
+        """
+        draws = torch.Generator().manual_seed(len(call.what))
+        nearest = [torch.zeros_like(got) if x is None else x for got, x in pairs]
+        low, high = nearest, nearest
+        for _ in range(MOVES):
+            found = _gradients(call, self._ask_oracle(call, draws))
+            several = [
+                torch.zeros_like(x) if (own := found[i]) is None else own
+                for i, x in zip(places, low, strict=True)
+            ]
+            low = [torch.minimum(x, one) for x, one in zip(low, several, strict=True)]
+            high = [torch.maximum(x, one) for x, one in zip(high, several, strict=True)]
+        got = [one for one, _ in pairs]
+        return [(one, one.clamp(a, b)) for one, a, b in zip(got, low, high, strict=True)]
+
+
+def _gradients(call: _Call, oracle: _Answer) -> Sequence[Tensor | None]:
+    """Of an oracle's inputs, then of its parameters, for what came back through the call."""
+    assert call.cotangent is not None
+    with torch.enable_grad():
+        scalar = (oracle.output * call.cotangent).sum()  # a gradient handed to autograd imports sympy
+    leaves = [*oracle.inputs, *oracle.parameters.values()]
+    return torch.autograd.grad(scalar, leaves, allow_unused=True)
 
 
 def _gradient_arrived(watcher: weakref.ref[SpotChecked], name: str, parameter: Tensor) -> None:

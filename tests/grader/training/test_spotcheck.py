@@ -129,3 +129,36 @@ def test_nothing_of_a_training_is_kept_when_it_is_over() -> None:
     checked = weakref.ref(live(share=1.0))
     gc.collect()
     assert checked() is None
+
+
+class Kinked(nn.Module):
+    """relu(query W + off): with a small `off` as code that rounds otherwise."""
+
+    def __init__(self, off: float) -> None:
+        super().__init__()
+        self.weight, self.off = nn.Parameter(torch.eye(3)), off
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        return torch.relu(query @ self.weight + self.off)
+
+
+class ReLUOracle(TanhOracle):
+    def forward(
+        self, inputs: Sequence[Tensor], masks: Sequence[Tensor | None], parameters: Mapping[str, Tensor]
+    ) -> Tensor:
+        return torch.relu(inputs[0] @ parameters["w"])
+
+
+def of_kinked(off: float, least: float) -> SpotChecked:
+    """One training step. Args: least: the number that is nearest to the kink, below it."""
+    checked = SpotChecked(Kinked(off), {"weight": "w"}, ReLUOracle(), "the part", 1, 1.0)
+    x = torch.tensor([[[1.0, -2.0, least]]], requires_grad=True)
+    checked(x, x, x, None).backward(torch.tensor([[[0.5, 1.0, 2.0]]]))
+    checked.settle()
+    return checked
+
+
+def test_where_a_relu_is_almost_0_either_slope_is_right() -> None:
+    assert of_kinked(1e-8, -5e-9).checked == 1
+    with pytest.raises(Failed, match="gave other gradients to its inputs"):
+        of_kinked(2e-4, -1e-4)
