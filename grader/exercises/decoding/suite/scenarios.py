@@ -345,6 +345,14 @@ def _beam(seed: int) -> list[Scenario]:
             dtype=torch.float64,
             traits=frozenset({"float64 inputs"}),
         ),
+        Scenario(  # of more beams, equal sums could be told apart in other dtypes alone
+            "a model in bfloat16, beam=1",
+            BEAM,
+            "dtypes",
+            _ask(BEAM, plain, 1, 9),
+            dtype=torch.bfloat16,
+            traits=frozenset({"bfloat16 inputs"}),
+        ),
     ]
 
 
