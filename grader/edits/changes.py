@@ -34,6 +34,7 @@ from grader.edits.parsed import nodes_of
 from grader.edits.syntax import PATHS, SELF, TRAINING, called, defaults_in, is_whole, loaded, method
 
 CHANCE = re.compile("drop|rand|bernoulli")
+LARGEST = ("maximum", "max", "fmax")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 SHARE = re.compile("drop|rate|prob|keep|smooth|share|ratio|fraction|^p$")
 LIMITS_OF_FLOATS = re.compile("finfo|float_info")
@@ -343,8 +344,7 @@ class Changes:
         grown = _grown(node)
         function = self._scopes.function(node.lineno) if isinstance(node, (ast.stmt, ast.expr)) else None
         if function is not None and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            for name in powers(function):  # the sum may be an argument, or what is returned
-                factor = ast.Name(name, ast.Load())
+            for factor in rescalings(function):  # the sum may be an argument, or what is returned
                 yield ast.BinOp(ast.BinOp(node.left, ast.Mult(), factor), ast.Add(), node.right)
                 yield ast.BinOp(node.left, ast.Add(), ast.BinOp(node.right, ast.Mult(), factor))
         if grown is None or function is None:
@@ -502,14 +502,30 @@ def _grown(node: ast.AST) -> tuple[ast.expr, ast.expr, ast.expr] | None:
     return None
 
 
-def powers(function: ast.FunctionDef) -> list[str]:
-    """Locals that a function makes by `exp`."""
-    made = (
-        one.targets[0]
-        for one in ast.walk(function)
-        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and called(one.value.func) == "exp"
-    )
-    return list(dict.fromkeys(one.id for one in made if isinstance(one, ast.Name)))
+def rescalings(function: ast.FunctionDef) -> list[ast.expr]:
+    """Locals that a function makes by `exp`; and, where it keeps the largest number so far, what a sum of powers has to
+    be multiplied by where that grows: `exp(old - new)`."""
+    nodes = list(ast.walk(function))
+    powers = [one for one in nodes if isinstance(one, ast.Call) and called(one.func) == "exp"]
+    made = [one for one in nodes if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
+    found: dict[str, ast.expr] = {}
+    for one in made:
+        name, value = loaded(one.targets[0]), one.value
+        if value in powers:
+            found[ast.unparse(name)] = name
+        elif isinstance(value, ast.Call) and called(value.func) in LARGEST:
+            of = [value.func.value] if isinstance(value.func, ast.Attribute) else []
+            for old in (each for each in (*of, *value.args) if isinstance(each, ast.Name)):
+                if old.id not in PATHS:
+                    grown = ast.BinOp(old, ast.Sub(), name)
+                    new = [_power(each, grown) for each in powers[:1]]
+                    found.update((ast.unparse(each), each) for each in new)
+    return list(found.values())
+
+
+def _power(like: ast.Call, of: ast.expr) -> ast.Call:
+    """The power of another expression, computed like one that is there: `torch.exp(x)`, `x.exp()`."""
+    return ast.Call(like.func, [of], []) if like.args else method(of, "exp")
 
 
 def swapped_letters(text: str) -> Iterator[str]:

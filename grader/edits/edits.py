@@ -242,6 +242,7 @@ class Edits:
             self._several.in_each_round,
             self._several.defaults_anew,
             self._several.rows_of_count,
+            self._several.on_both_sides,
             self._made_once.computed_again,
             along_last,
             for_each_row,

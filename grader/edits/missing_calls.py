@@ -46,7 +46,8 @@ def with_calls(lines: Sequence[bytes], tree: ast.Module, right: ast.Module) -> I
 def with_decorators(lines: Sequence[bytes], *trees: ast.Module) -> Iterator[tuple[int, str]]:
     """Lines where a function begins, the last one first, each with the file where a call decorates it as another one.
 
-    It takes the place of one of the same module, `@torch.no_grad()` of `@torch.enable_grad()`: the line is that one's.
+    A function that has such a `with` is left out. The call takes the place of one of the same module:
+    `@torch.no_grad()` of `@torch.enable_grad()`, whose line it is.
 
     Args:
         lines: of the file.
@@ -63,13 +64,20 @@ def with_decorators(lines: Sequence[bytes], *trees: ast.Module) -> Iterator[tupl
     for name in dict.fromkeys(map(ast.unparse, calls)):
         module = re.split(r"\W", name)[0]
         for _, function in reversed(_functions(trees[0])) if module in known else ():
-            if name not in map(ast.unparse, function.decorator_list):
+            if name not in map(ast.unparse, (*function.decorator_list, *_contexts(function))):
                 decorators = [one for one in function.decorator_list if isinstance(one, ast.Call)]
                 own = [one for one in decorators if re.split(r"\W", ast.unparse(one))[0] == module]
                 at = own[-1].lineno - 1 if own else function.lineno - 1
                 rest = lines[own[-1].end_lineno or at :] if own else lines[at:]
                 new = f"{' ' * function.col_offset}@{name}\n".encode()
                 yield at + 1, b"".join([*lines[:at], new, *rest]).decode("utf-8", "replace")
+
+
+def _contexts(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    """What a function enters by `with`: what it should have in there is for its own lines to say."""
+    for one in ast.walk(function):
+        if isinstance(one, ast.With):
+            yield from (item.context_expr for item in one.items)
 
 
 def _written(call: ast.Call, known: set[str], function: ast.FunctionDef) -> ast.Call | None:

@@ -11,7 +11,7 @@ from grader.edits.alike import Alike, worked_on
 from grader.edits.axes import laid_out
 from grader.edits.changes import Changes
 from grader.edits.code import Code
-from grader.edits.edit_kinds import exchanged
+from grader.edits.edit_kinds import by_one, exchanged
 from grader.edits.file_text import FileText
 from grader.edits.made_once import MadeOnce
 from grader.edits.modules import Modules
@@ -59,12 +59,27 @@ class Several:
             index = ast.Name(name, ast.Load())
             yield self._file.with_all([(one, ast.Subscript(one.value, index, ast.Load())) for one in alike])
 
-    def in_each_round(self, node: ast.AST) -> Iterator[str]:
+    def in_each_round(self, node: ast.AST) -> Iterator[str | tuple[int, str]]:
         """What is made before a loop, and used in each round, made there; with the statement that made it, and not."""
         for new, made in self._made_once.in_each_round(node):
             text = self._file.with_one(node, new)
             yield text
-            yield FileText(text).with_text(made, "pass" + _further_lines(made))
+            yield made.lineno, FileText(text).with_text(made, "pass" + _further_lines(made))
+
+    def on_both_sides(self, node: ast.AST) -> Iterator[str]:
+        """A bound that a statement has twice, `new[: n - 1] = old[: n - 1]`, in both places without what is added to
+        it, or off by one."""
+        if not isinstance(node, (ast.Assign, ast.Return, ast.Expr)):
+            return
+        slices = [one for one in ast.walk(node) if isinstance(one, ast.Slice)]
+        bounds = [one for each in slices for one in (each.lower, each.upper) if one is not None]
+        groups: dict[str, list[ast.expr]] = {}
+        for one in bounds:
+            groups.setdefault(ast.unparse(one), []).append(one)
+        for same in (some for some in groups.values() if len(some) > 1):
+            bound = same[0]
+            for new in [bound.left] if isinstance(bound, ast.BinOp) else by_one(bound):
+                yield self._file.with_all([(one, new) for one in same])
 
     def counter_advanced(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         """A count that is kept and never goes on, which does."""

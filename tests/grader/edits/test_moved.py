@@ -15,7 +15,7 @@ from grader.edits.changed_part import (
 )
 from grader.edits.edits import Edits
 from grader.edits.moved import partners
-from tests.grader.edits.tried import changed, lines
+from tests.grader.edits.tried import changed, lines, texts_of
 
 
 def test_two_statements_are_exchanged() -> None:
@@ -199,6 +199,40 @@ SOFTMAX_IN_PARTS = """def add(self, score, value):
 )
 def test_sums_that_grow_are_scaled_as_another_one_and_a_term_is_added_once(line: int, wanted: str) -> None:
     assert wanted in lines(SOFTMAX_IN_PARTS, line)
+
+
+RUNNING = """def total(self, blocks, largest, n):
+    peak = largest
+    for block in blocks:
+        higher = torch.maximum(peak, block.amax(-1))
+        share = torch.exp(block - higher).sum(-1)
+        whole = whole + share
+        peak = higher
+    new[:, : n - 1] = self.old[:, : n - 1]
+    memory = model.encode(blocks)
+    with torch.no_grad():
+        for i in range(n):
+            model.decode(memory)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        (6, "whole = whole * torch.exp(peak - higher) + share"),
+        (8, "new[:, :n] = self.old[:, :n]"),
+        (9, "with torch.no_grad():\n        memory = model.encode(blocks)\n        for"),
+    ],
+)
+def test_sums_bounds_and_contexts_that_belong_together(line: int, wanted: str) -> None:
+    assert any(wanted in text for text in texts_of(RUNNING, line))
+
+
+def test_no_decorator_for_a_function_that_has_its_own_context() -> None:
+    right = "@torch.no_grad()\ndef f(x):\n    pass\n"
+    text = f"import torch\n{RUNNING}\ndef other(x):\n    pass\n"
+    tried = {at for at, new in Edits(text, right=right).among([], [], range(1, 20)) if "@torch" in new}
+    assert tried == {15}
 
 
 def test_an_order_is_turned_round_where_it_is_made() -> None:
