@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Sequence
 
 import pytest
 
 from grader.catalog import get_exercise
 from grader.engine.grading import grading_of
 from grader.engine.local import LocalSubmission
-from grader.engine.scenario import scenarios_of
+from grader.engine.scenario import Scenario, scenarios_of
+from grader.engine.work_clock import SLOWEST
 from grader.places.undoing import Searched, Undoing
 
 TEXT = """\
@@ -45,3 +47,41 @@ def test_a_change_helps_whatever_random_numbers_are_drawn(last: str, fits: bool)
     undoing = Undoing(submission, TEXT, grading, math.inf, Searched())
     asked = scenarios_of(grading.scenarios, "FeedForward")
     assert undoing.needs_no_luck(TEXT.replace("return x", last), asked) is fits
+
+
+@pytest.mark.parametrize("seconds", [0.0, 9.0])
+def test_copies_are_not_asked_what_takes_long_and_is_right(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = TEXT.replace("torch.relu", "torch.sigmoid")
+    subject = importlib.import_module(f"{get_exercise('feedforward').package}.suite.scenarios").SUBJECT
+    submission = LocalSubmission.from_source(text, filename="feedforward.py")
+    answers = grading_of(submission, 0, subject)
+    everything = scenarios_of(answers.scenarios, "FeedForward")
+    wrong = [one for one in everything if not answers.is_right(one)]
+    long = next(one for one in everything if one not in wrong)
+    monkeypatch.setattr(answers, "seconds", lambda one: seconds if one is long else 0.0)
+    undoing = Undoing(submission, text, answers, math.inf, Searched())
+    asked: list[Scenario] = []
+    are_right = undoing.are_right
+
+    def noted(of: str, some: Sequence[Scenario]) -> bool:
+        asked.extend(some)
+        return are_right(of, some)
+
+    monkeypatch.setattr(undoing, "are_right", noted)
+    cures = undoing.search(wrong, [(12, TEXT)], [])
+    assert [one.line for one in cures] == [12]
+    assert (long in asked) is (seconds == 0.0)
+
+
+def test_how_long_a_submission_takes_is_known() -> None:
+    subject = importlib.import_module(f"{get_exercise('feedforward').package}.suite.scenarios").SUBJECT
+    slow = TEXT.replace(
+        "        x = self.outer", "        __import__('time').sleep(0.2)\n        x = self.outer"
+    )
+    answers = grading_of(LocalSubmission.from_source(slow, filename="feedforward.py"), 0, subject)
+    first = answers.scenarios[0]
+    assert answers.seconds(first) == 0.0
+    answers.got(first)
+    assert answers.seconds(first) >= 0.2 / SLOWEST
