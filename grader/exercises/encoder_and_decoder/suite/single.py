@@ -200,7 +200,7 @@ def layer_scenarios(kind: Kind, seed: int) -> list[Scenario]:
         one("parts of torch's own layers", "parts", _layers_kept(kind)),
         *(one(f'a new layer, norm="{norm}"', "norms", _fresh(kind, seed, norm)) for norm in PLACES),
     ]
-    places = {norm: _of_a_place(one, seed + 100 * i, norm) for i, norm in enumerate(PLACES, start=1)}
+    places = {norm: _Place(one, seed + 100 * i, norm).all() for i, norm in enumerate(PLACES, start=1)}
     by_name = numbers(
         kind,
         seed + 5,
@@ -217,78 +217,103 @@ def layer_scenarios(kind: Kind, seed: int) -> list[Scenario]:
     ]
 
 
-def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
-    """Of one placement; each test looks at both."""
-    kind, way = one.kind, Way(norm)
+class _Place:
+    """The scenarios of one placement; each test looks at both."""
 
-    def ask_for(offset: int, size: Size = PLAIN, **extra: Any) -> Ask:
-        return numbers(kind, seed + offset, size, extra.pop("way", way), **extra)
+    def __init__(self, one: Maker, seed: int, norm: str) -> None:
+        self._maker, self._seed, self._norm = one, seed, norm
+        self._trained = Way(
+            norm, training=True
+        )  # who saves memory in the backward pass does so in train mode
+        self._dropping = Way(norm, 0.5, training=True)
 
-    def title(text: str) -> str:
-        return f'norm="{norm}", {text}'
+    def all(self) -> list[Scenario]:
+        return [*self._numbers(), *self._masks(), *self._gradients(), *self._modes(), *self._dtypes()]
 
-    long = Size(1, Draws(seed).length(), 6, Draws(seed + 1).length())
-    wide = Size(2, 3, Draws(seed + 33).integer(66, 90))
-    trained = Way(norm, training=True)  # who saves memory in the backward pass does so in train mode
-    dropping = Way(norm, 0.5, training=True)
-    rate = drawn_rate(Draws(seed + 32))
-    calm = _steady(kind, seed + 23, trained)
-    off = one(title("train mode with dropout=0"), "train", calm, "train mode")
-    resting = one(title("eval mode with dropout=0.5"), "eval", _steady(kind, seed + 22, Way(norm, 0.5)))
-    found = [
-        one(title(PLAIN.title), norm, ask_for(1)),
-        one(title(Size(3, 4, 7, 6).title), norm, ask_for(2, Size(3, 4, 7, 6)), "an odd size"),
-        one(title(Size(1, 1, 6, 1).title), norm, ask_for(3, Size(1, 1, 6, 1)), *LONE),
-        one(title("rows that hardly vary"), "eps", ask_for(4, scale=3e-3)),
-        one(title("a long sequence"), norm, ask_for(5, long), "a long sequence"),
-        one(title("vectors of zeros"), norm, ask_for(7, zeros=with_zeros), *traits_of("vectors of zeros")),
-        one(
-            title("nothing but zeros"),
-            norm,
-            ask_for(8, zeros=torch.zeros_like),
-            *traits_of("nothing but zeros"),
-        ),
-        one(title("wide vectors"), norm, ask_for(33, wide, scale=0.3), "wide vectors"),
-        one(title("many sentences"), norm, ask_for(6, Size(long.length, 3, 6, 2)), "many sentences"),
-    ]
-    for i, (text, form, *traits) in enumerate(FORMS, start=10):
-        found.append(one(title(text), "masks", ask_for(i, forms=masks.every(kind, form)), *traits))
-    short = ask_for(9, Size(3, 1, 6, 1), forms=masks.every(kind, masks.closed_row))
-    found.append(one(title("a length of one, with masks"), "masks", short, *SHORT))
-    if kind.memory:
-        for i, name in enumerate(("src_mask", "tgt_mask"), start=16):
-            found.append(one(title(f"{name} alone"), "masks", ask_for(i, forms={name: masks.separate})))
-    found += [
-        one(title("masks of None"), "masks", ask_for(20, spare=False)),
-        one(
-            title("the gradient"),
-            "gradients",
-            ask_for(21, Size(2, 3, 6, 4), way=trained, forms=masks.every(kind, masks.padding), backward=True),
-            "the backward pass",
-        ),
-        one(title("the gradient in eval mode"), "gradients", ask_for(29, backward=True)),
-        with_fixed_inputs(one(title("train mode"), "gradients", ask_for(26, way=trained, backward=True))),
-        with_dropped_gradients(
-            one(title("train mode"), "gradients", ask_for(27, way=dropping, backward=True))
-        ),
-        under_no_grad(one(title("masks"), "masks", ask_for(31, forms=masks.every(kind, masks.of_numbers)))),
-        resting,
-        after_training(resting),
-        one(title(f"train mode with dropout={RATE}"), "train", dropped(kind, norm, seed + 24), "train mode"),
-        one(
-            title(f"train mode with dropout={rate}"),
-            "train",
-            dropped(kind, norm, seed + 32, rate),
-            "train mode",
-        ),
-        one(title("train mode with dropout and masks"), "masks", _masks_of_parts(kind, seed + 28, dropping)),
-        off,
-        beside_another(off, dropout=0.5, norm="pre" if norm == "post" else "post"),
-    ]
-    drawn = one(title("train mode with dropout=0.5"), "dtypes", ask_for(30, way=dropping))
-    found.append(only_form(drawn, torch.bfloat16))
-    for dtype in (torch.float64, torch.bfloat16):
-        text = f"{str(dtype).removeprefix('torch.')} inputs"
-        ask = ask_for(25, Size(2, 3, 8), forms=masks.every(kind, masks.padding))
-        found.append(one(title(text), "dtypes", ask, text, dtype=dtype))
-    return found
+    def _one(self, text: str, group: str, ask: Ask, *traits: str, **extra: Any) -> Scenario:
+        return self._maker(f'norm="{self._norm}", {text}', group, ask, *traits, **extra)
+
+    def _ask(self, offset: int, size: Size = PLAIN, way: Way | None = None, **extra: Any) -> Ask:
+        return numbers(self._maker.kind, self._seed + offset, size, way or Way(self._norm), **extra)
+
+    def _in_all(self, form: masks.Form) -> masks.Forms:
+        return masks.every(self._maker.kind, form)
+
+    def _numbers(self) -> list[Scenario]:
+        one, ask, seed = self._one, self._ask, self._seed
+        odd, short = Size(3, 4, 7, 6), Size(1, 1, 6, 1)
+        long, wide = Draws(seed).length(), Draws(seed + 33).integer(66, 90)
+        zeros, nothing = traits_of("vectors of zeros"), traits_of("nothing but zeros")
+        return [
+            one(PLAIN.title, self._norm, ask(1)),
+            one(odd.title, self._norm, ask(2, odd), "an odd size"),
+            one(short.title, self._norm, ask(3, short), *LONE),
+            one("rows that hardly vary", "eps", ask(4, scale=3e-3)),
+            one(
+                "a long sequence",
+                self._norm,
+                ask(5, Size(1, long, 6, Draws(seed + 1).length())),
+                "a long sequence",
+            ),
+            one("vectors of zeros", self._norm, ask(7, zeros=with_zeros), *zeros),
+            one("nothing but zeros", self._norm, ask(8, zeros=torch.zeros_like), *nothing),
+            one("wide vectors", self._norm, ask(33, Size(2, 3, wide), scale=0.3), "wide vectors"),
+            one("many sentences", self._norm, ask(6, Size(long, 3, 6, 2)), "many sentences"),
+        ]
+
+    def _masks(self) -> list[Scenario]:
+        found = [
+            self._one(text, "masks", self._ask(i, forms=self._in_all(form)), *traits)
+            for i, (text, form, *traits) in enumerate(FORMS, start=10)
+        ]
+        short = self._ask(9, Size(3, 1, 6, 1), forms=self._in_all(masks.closed_row))
+        found.append(self._one("a length of one, with masks", "masks", short, *SHORT))
+        if self._maker.kind.memory:
+            for i, name in enumerate(("src_mask", "tgt_mask"), start=16):
+                found.append(self._one(f"{name} alone", "masks", self._ask(i, forms={name: masks.separate})))
+        none = self._one("masks of None", "masks", self._ask(20, spare=False))
+        unrecorded = self._one("masks", "masks", self._ask(31, forms=self._in_all(masks.of_numbers)))
+        dropped = _masks_of_parts(self._maker.kind, self._seed + 28, self._dropping)
+        return [
+            *found,
+            none,
+            under_no_grad(unrecorded),
+            self._one("train mode with dropout and masks", "masks", dropped),
+        ]
+
+    def _gradients(self) -> list[Scenario]:
+        def one(text: str, offset: int, *traits: str, **extra: Any) -> Scenario:
+            return self._one(text, "gradients", self._ask(offset, backward=True, **extra), *traits)
+
+        padding = self._in_all(masks.padding)
+        small = {"size": Size(2, 3, 6, 4), "way": self._trained, "forms": padding}
+        return [
+            one("the gradient", 21, "the backward pass", **small),
+            one("the gradient in eval mode", 29),
+            with_fixed_inputs(one("train mode", 26, way=self._trained)),
+            with_dropped_gradients(one("train mode", 27, way=self._dropping)),
+        ]
+
+    def _modes(self) -> list[Scenario]:
+        kind, norm, seed = self._maker.kind, self._norm, self._seed
+        rate = drawn_rate(Draws(seed + 32))
+        off = self._one(
+            "train mode with dropout=0", "train", _steady(kind, seed + 23, self._trained), "train mode"
+        )
+        still = _steady(kind, seed + 22, Way(norm, 0.5))
+        resting = self._one("eval mode with dropout=0.5", "eval", still)
+        drawn = [
+            self._one(f"train mode with dropout={some}", "train", dropped(kind, norm, at, some), "train mode")
+            for at, some in ((seed + 24, RATE), (seed + 32, rate))
+        ]
+        other = "pre" if norm == "post" else "post"
+        return [resting, after_training(resting), *drawn, off, beside_another(off, dropout=0.5, norm=other)]
+
+    def _dtypes(self) -> list[Scenario]:
+        drawn = self._one("train mode with dropout=0.5", "dtypes", self._ask(30, way=self._dropping))
+        found = [only_form(drawn, torch.bfloat16)]
+        for dtype in (torch.float64, torch.bfloat16):
+            text = f"{str(dtype).removeprefix('torch.')} inputs"
+            ask = self._ask(25, Size(2, 3, 8), forms=self._in_all(masks.padding))
+            found.append(self._one(text, "dtypes", ask, text, dtype=dtype))
+        return found
