@@ -16,6 +16,7 @@ from grader.api import Client, Draws, Instance, noted
 from grader.exercises.encoder_and_decoder.reference import wanted
 
 SPREAD = {"q": 0.4, "k": 0.4, "v": 0.6, "a": 0.6, "b": 0.6}  # of weights, by the names that parts give them
+USUAL_WIDTH = 16
 Weights = dict[str, dict[str, Tensor]]
 Given = dict[str, Tensor | None]
 
@@ -73,9 +74,14 @@ def layer_weights(kind: Kind, draws: Draws, width: int) -> Weights:
     made: Weights = {}
     for part in kind.parts:
         names = "ab" if part == "feed_forward" else "qkv"
-        made[part] = {name: draws.normal(width, width) * SPREAD[name] for name in names}
+        made[part] = {name: draws.normal(width, width) * SPREAD[name] * _even(width) for name in names}
     made["norms"] = norm_weights(draws, width, len(kind.parts))
     return made
+
+
+def _even(width: int) -> float:
+    """Factor of weights: results of wide layers are as large as those of narrow ones, and so is their rounding."""
+    return float(min(1.0, (USUAL_WIDTH / width) ** 0.5))
 
 
 def norm_weights(draws: Draws, width: int, norms: int) -> dict[str, Tensor]:
@@ -154,7 +160,7 @@ def stack_weights(kind: Kind, draws: Draws, width: int, layers: int, scale: floa
     inner = ("inner", "cross") if kind.memory else ("inner",)
     made: Weights = {
         f"layer {i}": {
-            f"{one}.{name}": draws.normal(width, width) * scale * 0.6 * SPREAD[name]
+            f"{one}.{name}": draws.normal(width, width) * scale * 0.6 * SPREAD[name] * _even(width)
             for one in inner
             for name in "qkv"
         }

@@ -257,7 +257,7 @@ class _Place:
             ),
             one("vectors of zeros", self._norm, ask(7, zeros=with_zeros), *zeros),
             one("nothing but zeros", self._norm, ask(8, zeros=torch.zeros_like), *nothing),
-            one("wide vectors", self._norm, ask(33, Size(2, 3, wide), scale=0.3), "wide vectors"),
+            one("wide vectors", self._norm, ask(33, Size(2, 3, wide)), "wide vectors"),
             one("many sentences", self._norm, ask(6, Size(long, 3, 6, 2)), "many sentences"),
         ]
 

@@ -154,7 +154,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
             numbers(kind, seed + 6, 3, long, way, forms=padding),
             "a long sequence",
         ),
-        one(title("wide vectors"), norm, numbers(kind, seed + 7, 1, wide, way, scale=0.3), "wide vectors"),
+        one(title("wide vectors"), norm, numbers(kind, seed + 7, 1, wide, way), "wide vectors"),
         one(title("rows that hardly vary"), "eps", numbers(kind, seed + 4, 2, way=way, scale=3e-3)),
     ]
     for i, (text, form, *traits) in enumerate(FORMS, start=10):
