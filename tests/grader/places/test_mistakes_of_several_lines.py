@@ -480,7 +480,7 @@ class MultiHeadAttention(nn.Module):
         ("masks", MADE_ONCE, ["rows = [["]),
         ("masks", KEPT_TRIANGLE, ["mask &= sentence"]),
         ("positions", COUNTER, ["self.position += 1"]),
-        ("loss", IN_PIECES, ["pieces = pieces + 1", "loss = loss +"]),
+        ("loss", IN_PIECES, ["loss = loss +"]),
         ("training", SORTED, ["sorted(words", "return src, tgt"]),
         ("kv_cache", PAGES, ["used = slot + 1"]),
         ("kv_cache", RING, ["ROOM = 32"]),
