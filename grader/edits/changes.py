@@ -69,12 +69,8 @@ class Changes:
     """
 
     def __init__(self, code: Code, moves: Moves, made: Modules, left_out: LeftOut) -> None:
-        self._file, self._trees, self._scopes, self._known = (
-            code.file,
-            code.trees,
-            code.scopes,
-            code.constants,
-        )
+        self._file, self._trees = code.file, code.trees
+        self._scopes, self._known = code.scopes, code.constants
         self._moves, self._made, self._left_out = moves, made, left_out
 
     @cached_property
@@ -513,13 +509,12 @@ def rescalings(function: ast.FunctionDef) -> list[ast.expr]:
         name, value = loaded(one.targets[0]), one.value
         if value in powers:
             found[ast.unparse(name)] = name
-        elif isinstance(value, ast.Call) and called(value.func) in LARGEST:
+        elif powers and isinstance(value, ast.Call) and called(value.func) in LARGEST:
             of = [value.func.value] if isinstance(value.func, ast.Attribute) else []
             for old in (each for each in (*of, *value.args) if isinstance(each, ast.Name)):
                 if old.id not in PATHS:
-                    grown = ast.BinOp(old, ast.Sub(), name)
-                    new = [_power(each, grown) for each in powers[:1]]
-                    found.update((ast.unparse(each), each) for each in new)
+                    factor = _power(powers[0], ast.BinOp(old, ast.Sub(), name))
+                    found[ast.unparse(factor)] = factor
     return list(found.values())
 
 

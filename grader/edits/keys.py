@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from grader.edits.code import Code
 
@@ -15,17 +16,15 @@ OF_TENSORS = ("dtype", "device", "shape")
 def with_longer_key(node: ast.AST, code: Code) -> Iterator[str]:
     """A key, `CACHE[size]`, with one more of the function's arguments, or with what a tensor has besides its numbers:
     where it gets a name, or else in all places where the function uses it."""
-    if isinstance(node, ast.Assign):
-        function = code.function(node)
-        if function is not None and ast.unparse(node.targets[0]) in map(ast.unparse, _all_keys(function)):
+    function = code.function(node) if isinstance(node, (ast.Assign, ast.Name)) else None
+    asked = {} if function is None else _asked(function)
+    if isinstance(node, ast.Assign) and asked:
+        if ast.unparse(node.targets[0]) in {ast.unparse(one) for keys in asked.values() for one in keys}:
             yield from (code.file.with_one(node.value, new) for new in _longer(node.value, code))
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        function = code.function(node)
-        keys = (
-            [] if function is None or not _is_asked(function, node.id) else list(keys_of(function, node.id))
-        )
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in asked:
+        keys = asked[node.id]
         same = [one for one in keys if ast.unparse(one) == ast.unparse(keys[0])]
-        if keys and node.lineno == keys[0].lineno:  # at the first of them
+        if node.lineno == keys[0].lineno:  # at the first of them
             for new in _longer(keys[0], code):
                 yield code.file.with_all([(one, new) for one in same])
 
@@ -41,31 +40,31 @@ def _longer(key: ast.expr, code: Code) -> Iterator[ast.Tuple]:
         yield ast.Tuple([*own, one], ast.Load())
 
 
-def _all_keys(function: ast.AST) -> Iterator[ast.expr]:
-    """What the function uses as a key of anything that has a name."""
-    names = {one.id: None for one in ast.walk(function) if isinstance(one, ast.Name)}
-    for name in [one for one in names if _is_asked(function, one)]:
-        yield from keys_of(function, name)
+@lru_cache(64)
+def _asked(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
+    """The keys of what has a name, and is asked for one, as no tensor is."""
+    found: dict[str, list[ast.expr]] = {}
+    asked = set()
+    for node, name, key in _keys(function):
+        found.setdefault(name, []).append(key)
+        asked |= set() if isinstance(node, ast.Subscript) else {name}
+    return {name: keys for name, keys in found.items() if name in asked}
 
 
-def _is_asked(function: ast.AST, name: str) -> bool:
-    """Whether it is asked for a key, as no tensor is."""
-    keys = keys_of(function, name, indexed=False)
-    return next(keys, None) is not None
+def keys_of(function: ast.AST, name: str) -> list[ast.expr]:
+    """What a dictionary of this name is indexed with, and asked for."""
+    return [key for _, of, key in _keys(function) if of == name]
 
 
-def keys_of(function: ast.AST, name: str, *, indexed: bool = True) -> Iterator[ast.expr]:
-    """What a dictionary of this name is indexed with, and asked for. Args: indexed: the former too."""
+def _keys(function: ast.AST) -> Iterator[tuple[ast.AST, str, ast.expr]]:
+    """Where something that has a name is indexed, or asked for a key: its name, and the key."""
     for node in ast.walk(function):
-        owner = node.value if isinstance(node, ast.Subscript) else None
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in BY_KEY:
-            owner = node.func.value
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-            owner = node.comparators[0]
-        if isinstance(owner, ast.Name) and owner.id == name:
-            if isinstance(node, ast.Subscript) and indexed:
-                yield node.slice
-            elif isinstance(node, ast.Compare):
-                yield node.left
-            elif isinstance(node, ast.Call):
-                yield from node.args[:1]
+        owner: ast.expr | None = None
+        if isinstance(node, ast.Subscript):
+            owner, key = node.value, node.slice
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            owner, key = node.func.value if node.func.attr in BY_KEY else None, node.args[0]
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            owner, key = node.comparators[0], node.left
+        if isinstance(owner, ast.Name):
+            yield node, owner.id, key

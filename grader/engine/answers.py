@@ -79,7 +79,7 @@ class Answers:
 
     def seconds(self, scenario: Scenario) -> float:
         """How long the submission took, as if nothing else ran."""
-        return self._seconds.get(scenario, 0.0)
+        return self._seconds.get(scenario, 0.0) / clock.slowness()
 
     def right(self, scenario: Scenario) -> Observation:
         """The right answer."""
@@ -172,7 +172,7 @@ class Answers:
         self._choice.pop(scenario.component, None)
         begun = time.monotonic()
         first = self._got[scenario] = self.ask(scenario)
-        self._seconds[scenario] = (time.monotonic() - begun) / clock.slowness()
+        self._seconds[scenario] = time.monotonic() - begun
         choice = self._chosen[scenario] = self._choice.get(scenario.component, NO_CHOICE)
         tried = self._in_vain.setdefault(choice, set())
         if choice[1] < 2 or first.error is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.edits.edits import Edits
-from tests.grader.edits.tried import changed, lines, texts_of
+from tests.grader.edits.tried import RIGHT, changed, lines, texts_of
 
 
 def test_what_is_unpacked_is_exchanged() -> None:
@@ -42,17 +42,6 @@ def test_what_is_returned_loses_its_first_or_last_column_or_row() -> None:
     text = "def f(rows):\n    out = rows.clone()\n    return out\n"
     new = [one.splitlines()[2].strip() for line, one in Edits(text).among([2], [], [3]) if line == 3]
     assert {"return out[:, 1:]", "return out[:, :-1]", "return out[1:]", "return out[:-1]"} <= set(new)
-
-
-RIGHT = """
-class Right(nn.Module):
-    def __init__(self, size: Tensor | None) -> None:
-        self.norm = nn.LayerNorm(size)
-
-    def forward(self, x, scores):
-        a: Tensor = x.tril() / math.sqrt(x.size(-1))
-        return self.norm(a)[:, None] + scores.exp()
-"""
 
 
 def test_a_move_of_a_likely_line_comes_before_steps_of_right_code() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from grader.edits.edits import Edits
 from grader.edits.fragments import Fragments
-from tests.grader.edits.tried import changed, lines
+from tests.grader.edits.tried import RIGHT, changed, lines
 
 TEXT = """import math
 import torch
@@ -29,17 +29,6 @@ class Part(nn.Module):
             x = x + 1
         x = x * 2
         return x
-"""
-
-
-RIGHT = """
-class Right(nn.Module):
-    def __init__(self, size: Tensor | None) -> None:
-        self.norm = nn.LayerNorm(size)
-
-    def forward(self, x, scores):
-        a: Tensor = x.tril() / math.sqrt(x.size(-1))
-        return self.norm(a)[:, None] + scores.exp()
 """
 
 

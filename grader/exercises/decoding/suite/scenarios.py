@@ -320,6 +320,7 @@ def _beam(seed: int) -> list[Scenario]:
         ("beam=4, length_penalty=2 by keyword", "penalty"): _ask(BEAM, strong, 4, 7, 2.0, called="keywords"),
         ("beam=2, length_penalty=2", "penalty"): _ask(BEAM, even, 2, 7, 2.0),
         ("beam=2", "penalty"): _ask(BEAM, mild, 2, 7),
+        (f"beam=3, length_penalty={penalty}", "penalty"): _ask(BEAM, drawn, 3, 6, penalty),
         ("beam=3, max_len=3, length_penalty=1", "limit"): _ask(BEAM, short, 3, 3, 1.0),
         ("no row ends before max_len=6", "limit"): _ask(BEAM, _lengths(seed + 5, (NEVER_ENDS,) * 2, 6), 1, 6),
     }
@@ -335,23 +336,21 @@ def _beam(seed: int) -> list[Scenario]:
         *_other_ids(
             BEAM, seed + 36, lambda n, ids: _telling(seed + 26 + n, Search(3, 6, 1.0, 3, ids)), 3, 6, 1.0
         ),
-        Scenario(f"beam=3, length_penalty={penalty}", BEAM, "penalty", _ask(BEAM, drawn, 3, 6, penalty)),
         Scenario("the model after decoding", BEAM, "model", _watched(BEAM, usual, 3, 6)),
-        Scenario(
-            "a model in float64",
-            BEAM,
-            "dtypes",
-            _ask(BEAM, usual, 3, 6),
-            dtype=torch.float64,
-            traits=frozenset({"float64 inputs"}),
-        ),
-        Scenario(  # of more beams, equal sums could be told apart in other dtypes alone
-            "a model in bfloat16, beam=1",
-            BEAM,
-            "dtypes",
-            _ask(BEAM, plain, 1, 9),
-            dtype=torch.bfloat16,
-            traits=frozenset({"bfloat16 inputs"}),
+        *(
+            Scenario(
+                f"a model in {title}",
+                BEAM,
+                "dtypes",
+                ask,
+                dtype=dtype,
+                traits=frozenset({f"{str(dtype)[6:]} inputs"}),
+            )
+            for dtype, title, ask in (
+                (torch.float64, "float64", _ask(BEAM, usual, 3, 6)),
+                # sums of more beams may be equal in bfloat16
+                (torch.bfloat16, "bfloat16, beam=1", _ask(BEAM, plain, 1, 9)),
+            )
         ),
     ]
 
