@@ -47,6 +47,7 @@ LIMIT = 8  # a whole number that may be a length built in, ...
 MUCH, ENOUGH = 16, 2**10  # ... with so many times as much, or this, in its place
 LARGE = 1e4  # a number that may stand for infinity
 INFINITY = ast.parse("float('inf')", mode="eval").body
+DENIED = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}
 MOST_NAMES = 12
 FEW = 6  # attributes of a class
 MOST_WRAPPED = 8  # functions that an expression may have to go through
@@ -107,6 +108,11 @@ class Changes:
         tests = [node for node in nodes_of(self._trees[0]) if isinstance(node, ast.Compare)]
         kinds = (ast.Is, ast.IsNot)
         return {id(one) for n in tests if isinstance(n.ops[0], kinds) for one in n.comparators}
+
+    @cached_property
+    def _exponents(self) -> set[int]:
+        powers = [node for node in nodes_of(self._trees[0]) if isinstance(node, ast.BinOp)]
+        return {id(node.right) for node in powers if isinstance(node.op, ast.Pow)}
 
     @cached_property
     def _values(self) -> set[int]:
@@ -177,7 +183,19 @@ class Changes:
         else:
             yield from self._other_statements(node)
         if id(node) in self.conditions and isinstance(node, ast.expr) and not isinstance(node, ast.Compare):
+            yield from self._where_denied(node)
             yield ast.UnaryOp(ast.Not(), node)
+
+    def _where_denied(self, node: ast.expr) -> Iterator[Changed]:
+        """What a condition reads, without the "not" with which it was made: `self.pre = norm != "pre"`."""
+        made = [one for one in nodes_of(self._trees[0]) if isinstance(one, ast.Assign)]
+        made = [one for one in made if ast.unparse(one.targets[0]) == ast.unparse(node)]
+        value = made[0].value if len(made) == 1 else node
+        if isinstance(value, ast.Compare) and type(value.ops[0]) in DENIED and len(value.ops) == 1:
+            without = ast.Compare(value.left, [DENIED[type(value.ops[0])]()], value.comparators)
+            yield value.lineno, self._file.with_one(value, without)
+        elif isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
+            yield value.lineno, self._file.with_one(value, value.operand)
 
     def other_constants(self, node: ast.Constant) -> Iterator[ast.expr]:
         value = node.value
@@ -315,7 +333,10 @@ class Changes:
     def numbers_as_names(self, node: ast.AST) -> Iterator[ast.AST]:
         """A number as an argument of the same function, or as an attribute of the same class."""
         if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-            yield from (ast.Name(name, ast.Load()) for name in self._scopes.given(node.lineno))
+            given = self._scopes.given(node.lineno)
+            if id(node) in self._exponents:  # 4000 ** step takes seconds
+                given = [name for name in given if name not in _whole(self._scopes.function(node.lineno))]
+            yield from (ast.Name(name, ast.Load()) for name in given)
             own = (ast.Name(name, ast.Load()) for name in self._scopes.attributes(node.lineno)[:MOST_NAMES])
             yield from map(_own, own)
 
@@ -496,6 +517,16 @@ def _grown(node: ast.AST) -> tuple[ast.expr, ast.expr, ast.expr] | None:
             if ast.unparse(one) == ast.unparse(target):
                 return target, one, other
     return None
+
+
+def _whole(function: ast.FunctionDef | None) -> set[str]:
+    """The arguments of a function that are whole numbers, as its types say."""
+    args = (
+        []
+        if function is None
+        else [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    )
+    return {one.arg for one in args if one.annotation is not None and called(one.annotation) == "int"}
 
 
 def rescalings(function: ast.FunctionDef) -> list[ast.expr]:

@@ -40,6 +40,9 @@ class Fragments:
         found = {ast.dump(one): one for one in steps if not by_locals or _by_local(one)}
         self._steps = [(one, _names(one), _attributes(one)) for one in found.values()]
 
+    def __len__(self) -> int:
+        return len(self._steps)
+
     def without(self, other: Fragments) -> Fragments:
         """The steps that another program does not have."""
         found, theirs = Fragments(), {ast.dump(one) for one, _, _ in other._steps}

@@ -9,13 +9,14 @@ from functools import cache, cached_property
 from typing import TypeVar
 
 from grader.edits.code import Code
-from grader.edits.idle import overwritten
+from grader.edits.idle import overwritten, unread
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import PATHS, SELF, TRAINING, called, method
 
 MOST_OPTIONS = 6  # of one call
 MOST_UNREAD = 4
 MOST_TESTS = 8
+MOST_COMPUTED = 12  # of one number
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult, ast.BitAnd, ast.BitOr)
 JOINING = (ast.Add, ast.BitAnd, ast.BitOr)
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
@@ -34,7 +35,7 @@ class LeftOut:
 
     def __init__(self, code: Code) -> None:
         self._trees, self._scopes = code.trees, code.scopes
-        self._overwritten = cache(overwritten)
+        self._overwritten, self._unread = cache(overwritten), cache(unread)
         self._options: dict[str, dict[str, ast.keyword]] = {}  # of what is called, as text
         for node in (node for tree in code.trees for node in nodes_of(tree)):
             if isinstance(node, ast.Call):
@@ -98,6 +99,58 @@ class LeftOut:
                     for test in self._tests.get(name, ())
                     for some in ((node, helper), (helper, node))
                 )
+
+    def unread_near(self, node: ast.AST) -> Iterator[ast.BinOp]:
+        """A value with what a loop around it gets each time, and nothing reads, added to it, or as a factor."""
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            function = self._scopes.function(node.lineno)
+            for name, loop in () if function is None or id(node) in self._called else self._unread(function):
+                if isinstance(loop, ast.For) and loop.lineno < node.lineno <= (loop.end_lineno or 0):
+                    value = ast.Name(name, ast.Load())
+                    yield from (ast.BinOp(node, operator(), value) for operator in (ast.Add, ast.Mult))
+
+    def computed(self, node: ast.AST) -> Iterator[ast.Assign]:
+        """What right code computes of names that a line knows, for a number that is all that a local gets."""
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            known = set(self._scopes.names(node.lineno))
+            if isinstance(node.targets[0], ast.Name) and isinstance(node.value.value, (int, float)):
+                found = [one for one, names in self._computed if names and names <= known]
+                yield from (ast.Assign(node.targets, one) for one in found[:MOST_COMPUTED])
+
+    def as_unpacked(self, node: ast.AST) -> Iterator[ast.Return]:
+        """One thing that a function returns together with its like, where as many are unpacked: `self.keys[:n]` and
+        `self.values[:n]`, another name, what another call gives."""
+        value = node.value if isinstance(node, ast.Return) else None
+        function = None if value is None else self._scopes.function(value.lineno)
+        if value is None or function is None or isinstance(value, ast.Tuple):
+            return
+        if self._unpacked.get(function.name) == 2:
+            read = [one for one in ast.walk(value) if isinstance(one, (ast.Name, ast.Attribute))]
+            for one in read:
+                name = called(one)
+                own = isinstance(one, ast.Attribute)
+                known = (self._scopes.attributes if own else self._scopes.names)(value.lineno)
+                for other in known[:MOST_OPTIONS] if name not in {*PATHS, "self"} else ():
+                    if other != name:
+                        like = ast.parse(ast.unparse(value), mode="eval").body
+                        for each in ast.walk(like):
+                            if isinstance(each, type(one)) and called(each) == name:
+                                setattr(each, "attr" if own else "id", other)
+                        yield from (
+                            ast.Return(ast.Tuple([*two], ast.Load()))
+                            for two in ((value, like), (like, value))
+                        )
+
+    @cached_property
+    def _unpacked(self) -> dict[str, int]:
+        """By function, in how many parts its result is taken apart."""
+        nodes = [one for one in nodes_of(self._trees[0]) if isinstance(one, ast.Assign)]
+        pairs = [(one.targets[0], one.value) for one in nodes if isinstance(one.value, ast.Call)]
+        return {called(call.func): len(to.elts) for to, call in pairs if isinstance(to, ast.Tuple)}
+
+    @cached_property
+    def _called(self) -> set[int]:
+        return {id(one.func) for one in nodes_of(self._trees[0]) if isinstance(one, ast.Call)}
 
     def unused(self, node: ast.AST) -> Iterator[ast.AST]:
         """A value that goes through a part of the class that no line has used, or through it in place of another; a

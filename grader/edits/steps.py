@@ -11,6 +11,7 @@ from grader.edits.fragments import Fragments
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import replaced
 
+FEW = 2  # steps that right code has, and the file has not: each may be tried in many lines
 MOST_CHAINED = 3  # calls and indices, one on the result of the other
 
 
@@ -25,6 +26,7 @@ class Steps:
     def __init__(self, code: Code, modules: Collection[str], lacking: Collection[str] = ()) -> None:
         self._fragments, self._tree = Fragments(*code.trees), code.tree
         self._lacking = self._fragments.called(lacking)
+        self.few_are_lacking = 0 < len(self._lacking) <= FEW
         self._scopes, self._modules = code.scopes, modules
         self._near = cache(self._made_near)
         nodes = list(nodes_of(self._tree))

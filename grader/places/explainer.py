@@ -393,6 +393,8 @@ class Explainer:
             subject = "the list of this line" if inner else f"`{name}`"
             right = self._nearest(name, item)
             path, here, there = first_difference(item, right[1]) if right else ("", item, None)
+            if right and number_text(here) == number_text(there):  # a difference that cannot be seen
+                continue
             verb = " returns" if returned and not inner else " is"
             at = f" at {path}" if path else ""
             value: Phrase = (f"{subject}{verb} {number_text(here)}{at}", *self._times(here, there))

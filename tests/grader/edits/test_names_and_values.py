@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.edits.edits import Edits
-from tests.grader.edits.tried import RIGHT, changed, lines, texts_of
+from tests.grader.edits.tried import RIGHT, changed, is_python, lines, plain, texts_of
 
 
 def test_what_is_unpacked_is_exchanged() -> None:
@@ -264,3 +264,46 @@ SIDE_BY_SIDE = """def step(self, x, kept):
 )
 def test_names_side_by_side_and_blocks_are_changed_together(line: int, right: str) -> None:
     assert right in lines(SIDE_BY_SIDE, line)
+
+
+LEFT_OUT = """
+class Layer:
+    def __init__(self, norm):
+        self.pre = norm != "pre"
+
+    def forward(self, x):
+        return x if self.pre else -x
+
+    def read(self):
+        return self.keys[:, : self.used]
+
+    def rate(self, step: int, size: float):
+        falling = 1
+        return min(step, falling) * 2**0.5
+
+    def search(self, rows):
+        k, v = self.read()
+        self.values = v
+        for token, value in enumerate(rows):
+            pool.append((total, token))
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "right"),
+    [
+        (7, 'self.pre = norm == "pre"'),
+        (10, "return (self.keys[:, :self.used], self.values[:, :self.used])"),
+        (13, "falling = step ** -0.5"),
+        (20, "pool.append((total + value, token))"),
+    ],
+)
+def test_what_is_denied_and_what_lacks_beside_its_like(line: int, right: str) -> None:
+    found = Edits(LEFT_OUT, right="def right(step):\n    return 2 * step**-0.5").among([line], [])
+    assert any(plain(right) in new for new in (plain(new) for _, new in found if is_python(new)))
+
+
+def test_whole_numbers_are_no_exponents() -> None:
+    found = lines(LEFT_OUT, 14)
+    assert "return min(step, falling) * 2**size" in found
+    assert "return min(step, falling) * 2**step" not in found

@@ -128,15 +128,17 @@ def lasting(seed: int, longest: int, max_len: int, search: Search | None = None)
     draws = Draws(seed)
     while True:
         weights = clear(draws, USUAL, others=longest)
-        drawn = sentences(draws, USUAL, POOL if search is None else ASKED, 4)
-        if search is not None:
-            drawn = drawn[agreed(search.request(speller(weights), drawn), draws)[1]]
-        if len(drawn) < 3:
-            continue
-        request = Request(speller(weights), drawn, max_len, USUAL.sos, USUAL.eos, USUAL.pad)
+        model, drawn = speller(weights), sentences(draws, USUAL, POOL, 4)
+        request = Request(model, drawn, max_len, USUAL.sos, USUAL.eos, USUAL.pad)
         lengths = torch.tensor([len(row) for row in rows(REFERENCE, request, greedy=True)])
-        if int(lengths.max()) > longest > int(lengths.min()):
-            order = lengths.argsort(descending=True)
+        order = lengths.argsort(descending=True)
+        if not int(lengths.max()) > longest > int(lengths.min()):
+            continue
+        if search is not None:
+            order = torch.cat([order[:1], order[-4:]])
+            agree = agreed(search.request(model, drawn[order]), draws)[1]
+            order = order[agree] if agree[0] else order[:0]
+        if len(order) > 2:
             return weights, drawn[torch.cat([order[:1], order[-2:]])]
 
 
