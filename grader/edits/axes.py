@@ -58,6 +58,16 @@ def laid_out(node: ast.AST) -> Iterator[ast.AST]:
             yield method(viewed, "transpose", constant(1), constant(2))
 
 
+def stored_in_one_place(node: ast.AST) -> Iterator[ast.Subscript]:
+    """What gets a value everywhere, `x[:] = 1`, which gets it in its first or last column or row."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        whole = ast.Slice(None, None, None)
+        if isinstance(node.slice, ast.Slice) and ast.unparse(node.slice) == ":":
+            for at in (0, -1):
+                yield ast.Subscript(node.value, ast.Tuple([whole, constant(at)], ast.Load()), ast.Store())
+                yield ast.Subscript(node.value, constant(at), ast.Store())
+
+
 def _sizes_of(node: ast.Call) -> tuple[Sequence[ast.expr], Callable[[list[ast.expr]], list[ast.expr]]]:
     """The sizes of a view, or of what a dimension is split into, and what makes arguments of others."""
     given, least = node.args, 3

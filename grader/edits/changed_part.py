@@ -25,6 +25,7 @@ def changed_part(old: str, new: str) -> tuple[str, str]:
     while pair is not None:
         a, b = pair
         says = isinstance(a, ast.expr) and not (isinstance(a, ATOMS) and isinstance(b, ATOMS) and shown[0])
+        says = says and not (_is_index(a) or _is_index(b))
         if says or (isinstance(a, ast.arguments) and shown[0] is None):
             shown = pair
         elif isinstance(a, ast.stmt) and not hasattr(a, "body"):
@@ -34,6 +35,11 @@ def changed_part(old: str, new: str) -> tuple[str, str]:
             return extra
         pair = _inner(a, b)
     return _said(shown[0]), _said(shown[1])
+
+
+def _is_index(node: ast.AST) -> bool:
+    """Return whether it is part of an index, as `:` or `:, 0`, which says nothing without what it is for."""
+    return any(isinstance(one, ast.Slice) for one in (node, *getattr(node, "elts", ())))
 
 
 def in_line(old: str, new: str, line: int) -> str:

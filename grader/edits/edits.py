@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 
-from grader.edits.axes import along_last, composed, for_each_row, laid_out, one_axis
+from grader.edits.axes import along_last, composed, for_each_row, laid_out, one_axis, stored_in_one_place
 from grader.edits.blocks import Blocks
 from grader.edits.buffers import cut_to_size, in_use, of_one_part
 from grader.edits.changes import LIMIT, MOST_NAMES, Changed, Changes, with_more_room
@@ -22,8 +22,10 @@ from grader.edits.kept_things import (
     in_dtype_of,
     in_full_precision,
     into_a_copy,
+    made_now,
     onto_what_is_there,
     out_of_place,
+    spread_in_part,
     unkept,
     unless_none,
     with_repetitions,
@@ -55,6 +57,7 @@ from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of
 from grader.edits.ranges import back_in_order, begun_elsewhere, heap_in_order, of_all, of_blocks
 from grader.edits.several import Several
+from grader.edits.signs import negated_loss, unsigned
 from grader.edits.slips import Slips, without_room
 from grader.edits.starts import first_alone, from_the_start
 from grader.edits.steps import Steps
@@ -257,6 +260,11 @@ class Edits:
             self._using(with_another_name),
             self._changes.renamed_for_what_it_does,
             self._keywords.handed_on,
+            unsigned,
+            made_now,
+            spread_in_part,
+            self._using(negated_loss),
+            stored_in_one_place,
             self._left_out.unread_near,
             self._left_out.computed,
             self._left_out.as_unpacked,

@@ -18,6 +18,7 @@ from grader.edits.syntax import (
 )
 
 MOST_LIKE = 3  # arguments
+HALF = ("float16", "half", "bfloat16")
 IN_PLACE = re.compile(r"[a-z]_$")
 
 
@@ -33,8 +34,13 @@ def in_full_precision(node: ast.AST) -> Iterator[ast.Call]:
                 yield ast.Call(node.func, node.args, [*others, ast.keyword("dtype", dtype)])
 
 
-def in_dtype_of(node: ast.AST, code: Code) -> Iterator[ast.Call]:
-    """A new tensor of no dtype in that of an argument: `torch.full(shape, p, dtype=x.dtype)`."""
+def in_dtype_of(node: ast.AST, code: Code) -> Iterator[ast.expr]:
+    """A new tensor of no dtype in that of an argument: `torch.full(shape, p, dtype=x.dtype)`; the dtype of an argument
+    for one of half precision."""
+    if isinstance(node, ast.Attribute) and node.attr in HALF:
+        given = [one for one in code.given(node) if one != "self"][-MOST_LIKE:]
+        yield from (ast.Attribute(ast.Name(one, ast.Load()), "dtype", ast.Load()) for one in given[::-1])
+        yield ast.Attribute(node.value, "float32", ast.Load())
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return
     if called(node.func) in FACTORIES and not any(word.arg in (None, "dtype") for word in node.keywords):
@@ -109,6 +115,27 @@ def unkept(node: ast.AST) -> Iterator[ast.stmt]:
     for one in works_on if isinstance(node, ast.Expr) else ():
         if isinstance(one, ast.Name) and one.id not in PATHS and value is not None:
             yield ast.Assign([ast.Name(one.id, ast.Store())], value)
+
+
+def made_now(node: ast.AST) -> Iterator[ast.expr]:
+    """What a helper makes with a function it is handed, `kept(partial(f, x), key)`, made at once without the helper."""
+    for one in node.args[:2] if isinstance(node, ast.Call) else ():
+        if isinstance(one, ast.Lambda) and not one.args.args:
+            yield one.body
+        elif isinstance(one, ast.Call) and called(one.func) == "partial" and one.args:
+            yield ast.Call(one.args[0], one.args[1:], one.keywords)
+
+
+def spread_in_part(node: ast.AST) -> Iterator[ast.Call]:
+    """A call with some of the values that it now gets all of: `f(*row[:2])` for `f(*row)`."""
+    if not isinstance(node, ast.Call):
+        return
+    for i, one in enumerate(node.args):
+        if isinstance(one, ast.Starred) and not isinstance(one.value, (ast.Subscript, ast.Call)):
+            for bounds in ((None, -1), (None, 2), (None, 1), (1, None)):
+                lower, upper = (None if end is None else ast.Constant(end) for end in bounds)
+                some = ast.Starred(ast.Subscript(one.value, ast.Slice(lower, upper), ast.Load()), ast.Load())
+                yield ast.Call(node.func, [*node.args[:i], some, *node.args[i + 1 :]], node.keywords)
 
 
 def out_of_place(node: ast.AST) -> Iterator[ast.stmt | ast.Call]:

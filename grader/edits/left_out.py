@@ -100,8 +100,11 @@ class LeftOut:
                     for some in ((node, helper), (helper, node))
                 )
 
-    def unread_near(self, node: ast.AST) -> Iterator[ast.BinOp]:
-        """A value with what a loop around it gets each time, and nothing reads, added to it, or as a factor."""
+    def unread_near(self, node: ast.AST) -> Iterator[ast.expr]:
+        """A value with what a loop around it gets each time, and nothing reads, added to it, or as a factor; for a
+        number, a size that nothing reads."""
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            yield from (ast.Name(name, ast.Load()) for name in self._scopes.unread_parts(node.lineno))
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
             function = self._scopes.function(node.lineno)
             for name, loop in () if function is None or id(node) in self._called else self._unread(function):

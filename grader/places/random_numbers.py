@@ -105,11 +105,19 @@ def shared(flow: Flow, index: int) -> bool:
 
 
 def applied(flow: Flow, index: int) -> int | None:
-    """The line where random numbers that were drawn in another one meet what they are for."""
+    """The line where random numbers that were drawn in another one meet what they are for; the one that made their
+    sizes, where that has more numbers."""
+    line, drawn_there = (
+        flow.events[index].place.line,
+        flow.trace.values[flow.events[index].outputs[0]].numbers,
+    )
     for later in range(index + 1, len(flow.events)):
         event = flow.events[later]
         if event.kind == "call" and len(event.inputs) > 1 and index in flow.ancestors(later):
-            return event.place.line if event.place.line != flow.events[index].place.line else None
+            sizes = [x.numel() for one in event.inputs if (x := flow.trace.values[one].numbers) is not None]
+            fewer = drawn_there is not None and max(sizes, default=0) > drawn_there.numel()
+            made = next(iter(flow.source.assigned(line)), None) if fewer else None
+            return made or (event.place.line if event.place.line != line else None)
     return None
 
 

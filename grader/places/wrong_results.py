@@ -318,12 +318,15 @@ class Locator:
         """A second line, where no change proves one. Args: between: what lies between the lines by values."""
         needed = self.records.needed or ()
         branch = next((line for line in self.source.decides(cure.line) if line in needed), None)
+        after = self.source.readers(cure.line) if best.why == "gradient" else []
         lines = (
             best.other if best.why == "error" and best.other != best.place.line else None,  # its cause
+            min((at for at in after if at > cure.line), default=None),
             next((line for line in self.source.constant_read(cure.line) if line in needed), None),
             next(iter(self.cures.no_longer_read(cure)), None),
             self.cures.made_before(cure),
             between,
+            self.source.renamed(cure.line),
             branch or self.source.jumps(cure.line),
             self.records.gave_wrong(best.place.line),
         )

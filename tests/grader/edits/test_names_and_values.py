@@ -307,3 +307,40 @@ def test_whole_numbers_are_no_exponents() -> None:
     found = lines(LEFT_OUT, 14)
     assert "return min(step, falling) * 2**size" in found
     assert "return min(step, falling) * 2**step" not in found
+
+
+IN_PART = """
+class Layer:
+    def __init__(self, stages):
+        self.layers = [Linear(*stage) for stage in stages]
+
+    def mask(self, ids):
+        return self.kept(partial(self.keys, ids), ids.shape)
+
+    def drawn(self, x):
+        batch, steps, width = x.shape
+        return torch.rand(batch, 1, width, dtype=torch.float16)
+
+    def step(self, logits):
+        loss = logits.log_softmax(-1).mean()
+        shifted[:] = 1
+        loss.backward()
+        return max(-(loss / 2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "right"),
+    [
+        (4, "Linear(*stage[:2])"),
+        (7, "return self.keys(ids)"),
+        (11, "torch.rand(batch, steps, width, dtype=torch.float16)"),
+        (11, "torch.rand(batch, 1, width, dtype=x.dtype)"),
+        (15, "shifted[:, 0] = 1"),
+        (16, "loss = -logits.log_softmax(-1).mean()"),
+        (17, "max(loss / 2)"),
+    ],
+)
+def test_signs_sizes_and_what_is_handed_on_in_part(line: int, right: str) -> None:
+    found = Edits(IN_PART).among([line], [])
+    assert any(plain(right) in new for new in (plain(new) for _, new in found if is_python(new)))
