@@ -72,7 +72,6 @@ class FileText:
 
 def _in_parentheses(new: ast.AST) -> str:
     """An expression that may stand anywhere; an index with slices, which may stand in brackets only, without them."""
-    ast.fix_missing_locations(new)
     if isinstance(new, ast.Tuple) and any(isinstance(one, ast.Slice) for one in new.elts):
         return ", ".join(map(ast.unparse, new.elts)) + "," * (len(new.elts) == 1)
     return f"({ast.unparse(new)})"

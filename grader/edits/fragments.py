@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called
@@ -67,7 +67,7 @@ class Fragments:
         """
         for step, used, own in self._steps:
             if used <= {HOLE, *names} and own <= set(attributes):
-                yield _Filled(inner).visit(copy.deepcopy(step))
+                yield _filled(step, inner)
 
 
 def _steps(tree: ast.Module) -> Iterator[ast.expr]:
@@ -164,9 +164,12 @@ def _attributes(step: ast.expr) -> set[str]:
     }
 
 
-class _Filled(ast.NodeTransformer):
-    def __init__(self, inner: ast.expr) -> None:
-        self._inner = inner
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self._inner if node.id == HOLE else node
+def _filled(part: Any, inner: ast.expr) -> Any:
+    """A step, or a part of one, with an expression in its open place."""
+    if isinstance(part, list):
+        return [_filled(one, inner) for one in part]
+    if isinstance(part, ast.Name):
+        return inner if part.id == HOLE else part
+    if not isinstance(part, ast.AST):
+        return part
+    return type(part)(**{name: _filled(value, inner) for name, value in ast.iter_fields(part)})
