@@ -15,6 +15,7 @@ from grader.edits.blocks import Blocks
 from grader.edits.buffers import cut_to_size, in_use, of_one_part
 from grader.edits.changes import LIMIT, MOST_NAMES, Changed, Changes, with_more_room
 from grader.edits.code import Code
+from grader.edits.copies import Copies
 from grader.edits.edit_kinds import other_end, regrouped
 from grader.edits.given_numbers import by_given_share, limited, of_mean, without_share
 from grader.edits.kept_things import (
@@ -85,6 +86,7 @@ class Edits:
     ) -> None:
         self._code = code = Code(text, ran, right)
         self._moves, self._blocks, self._pairs = Moves(code), Blocks(code), Pairs(code)
+        self._copies = Copies(code)
         self._made, self._left_out = Modules(code), LeftOut(code)
         self._steps = Steps(code, self._made.imported, lacking)
         self._slips = Slips(code, self._made.nn)
@@ -176,6 +178,7 @@ class Edits:
                 ),
             ),
             (everywhere, (self._left_out.unused,)),
+            (everywhere, (self._copies.of,)),
             (everywhere, self._slipped),
             (first, (self._using(given_twice),)),
             (first[:NEAR], changed),
@@ -288,6 +291,8 @@ class Edits:
             self._using(with_longer_key),
             self._blocks.undone,
             self._moves.past_an_end,
+            self._moves.after_the_loop,
+            self._left_out.not_passed_over,
             self._moves.under_a_context,
             self._changes.of_a_part,
             self._changes.rescaled,

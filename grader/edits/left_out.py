@@ -102,15 +102,26 @@ class LeftOut:
 
     def unread_near(self, node: ast.AST) -> Iterator[ast.expr]:
         """A value with what a loop around it gets each time, and nothing reads, added to it, or as a factor; for a
-        number, a size that nothing reads."""
+        number, a size that nothing reads; for an attribute, one that nothing reads."""
         if isinstance(node, ast.Constant) and type(node.value) is int:
             yield from (ast.Name(name, ast.Load()) for name in self._scopes.unread_parts(node.lineno))
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            if isinstance(node, ast.Attribute) and called(node.value) == "self":
+                yield from self._scopes.unread_attributes(node.lineno)[:MOST_UNREAD]
             function = self._scopes.function(node.lineno)
             for name, loop in () if function is None or id(node) in self._called else self._unread(function):
                 if isinstance(loop, ast.For) and loop.lineno < node.lineno <= (loop.end_lineno or 0):
                     value = ast.Name(name, ast.Load())
                     yield from (ast.BinOp(node, operator(), value) for operator in (ast.Add, ast.Mult))
+
+    def not_passed_over(self, node: ast.AST) -> Iterator[ast.Pass]:
+        """Rounds that a condition passes over, or ends, which go on."""
+        if (
+            isinstance(node, ast.If)
+            and not node.orelse
+            and isinstance(node.body[0], (ast.Continue, ast.Break))
+        ):
+            yield ast.Pass()
 
     def computed(self, node: ast.AST) -> Iterator[ast.Assign]:
         """What right code computes of names that a line knows, for a number that is all that a local gets."""

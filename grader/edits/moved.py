@@ -97,6 +97,16 @@ class Moves:
             if len(into) == count and self._may_move(into):
                 yield into[0].lineno, self._put(into[0], _span(node)[1], node.body[0].col_offset, into[-1])
 
+    def after_the_loop(self, node: ast.AST) -> Iterator[str]:
+        """The file with what each round adds to something added once, after the loop."""
+        parent, _, _ = self._siblings.get(id(node), (None, [], 0))
+        if isinstance(parent, LOOPS) and isinstance(node, (ast.Assign, ast.AugAssign)):
+            target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+            if isinstance(node, ast.AugAssign) or any(
+                ast.unparse(one) == ast.unparse(target) for one in ast.walk(node.value)
+            ):
+                yield self._put(node, _span(parent)[1], parent.col_offset)
+
     def _may_move(self, statements: Sequence[ast.stmt]) -> bool:
         ran = not self._ran or statements[0].lineno in self._ran
         return ran and not isinstance(statements[-1], JUMPS)
@@ -194,7 +204,10 @@ def depend(some: ast.stmt, other: ast.stmt) -> bool:
 def _is_first_value(value: ast.expr | None) -> bool:
     """Whether something begins with a value: nothing yet, a constant, or a new tensor."""
     if isinstance(value, ast.Call):
-        return called(value.func).removeprefix("new_").removesuffix("_like") in NEW
+        number = (
+            called(value.func) == "float" and isinstance(value.args[0], ast.Constant) if value.args else False
+        )
+        return number or called(value.func).removeprefix("new_").removesuffix("_like") in NEW
     parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
     return all(isinstance(one, (ast.Constant, ast.Dict, ast.List, ast.UnaryOp)) for one in parts)
 

@@ -172,10 +172,16 @@ def _additive(seed: int) -> list[Scenario]:
         torch.float64: _calling(ADDITIVE, mask, dtype=torch.float64),
         torch.bfloat16: _calling(ADDITIVE, mask=mask, dtype=torch.bfloat16),
     }
-    half = _calling(ADDITIVE, mask, dtype=torch.float16)
+    half = {"": mask, ", a mask [4, 4]": draws.mask(4, 4), ", a mask [5]": draws.mask(5)}
+    half |= {", a mask [2, 3, 4]": draws.mask(2, 3, 4), ", nothing is masked": masks["nothing is masked"]}
     return [
         *plain,
-        Scenario("dtype=torch.float16", ADDITIVE, "dtype", half),
+        *(
+            Scenario(
+                f"dtype=torch.float16{title}", ADDITIVE, "dtype", _calling(ADDITIVE, one, dtype=torch.float16)
+            )
+            for title, one in half.items()
+        ),
         *(Scenario(f"dtype={dtype}", ADDITIVE, "dtype", ask, dtype=dtype) for dtype, ask in dtypes.items()),
     ]
 
