@@ -99,8 +99,8 @@ class Moves:
 
     def after_the_loop(self, node: ast.AST) -> Iterator[str]:
         """The file with what each round adds to something added once, after the loop."""
-        parent, _, _ = self._siblings.get(id(node), (None, [], 0))
-        if isinstance(parent, LOOPS) and isinstance(node, (ast.Assign, ast.AugAssign)):
+        parent, body, _ = self._siblings.get(id(node), (None, [], 0))
+        if isinstance(parent, LOOPS) and len(body) > 1 and isinstance(node, (ast.Assign, ast.AugAssign)):
             target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
             if isinstance(node, ast.AugAssign) or any(
                 ast.unparse(one) == ast.unparse(target) for one in ast.walk(node.value)
