@@ -19,6 +19,7 @@ from grader.edits.copies import Copies
 from grader.edits.edit_kinds import other_end, regrouped
 from grader.edits.given_numbers import by_given_share, limited, of_mean, without_share
 from grader.edits.kept_things import (
+    computed_each_time,
     in_all_groups,
     in_dtype_of,
     in_full_precision,
@@ -35,6 +36,7 @@ from grader.edits.kept_things import (
 from grader.edits.keys import with_longer_key
 from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut
+from grader.edits.like_others import called_like, made_like, of_table, out_of_date, returned_like
 from grader.edits.loops import Loops
 from grader.edits.made_once import MadeOnce
 from grader.edits.missing_calls import with_calls, with_decorators
@@ -174,7 +176,6 @@ class Edits:
                     out_of_place,
                     self._left_out.kept,
                     self._made.not_using,
-                    self._blocks.bases_exchanged,
                 ),
             ),
             (everywhere, (self._left_out.unused,)),
@@ -292,7 +293,13 @@ class Edits:
             self._blocks.undone,
             self._moves.past_an_end,
             self._moves.after_the_loop,
+            self._moves.counted_last,
             self._left_out.not_passed_over,
+            self._left_out.never_taken_back,
+            self._using(out_of_date),
+            self._using(returned_like),
+            self._using(made_like),
+            self._using(called_like),
             self._moves.under_a_context,
             self._changes.of_a_part,
             self._changes.rescaled,
@@ -351,6 +358,14 @@ class Edits:
             for node in nodes:
                 if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= LIMIT:
                     yield line, self._code.file.with_one(node, with_more_room(node.value))
+
+    def wired(self) -> Iterator[tuple[int, str]]:
+        """Lines, each with the file in which what all functions use is otherwise: the order of a class's bases,
+        an entry of a table, a property that is kept."""
+        of = (self._blocks.bases_exchanged, self._using(of_table), self._using(computed_each_time))
+        kinds = (ast.ClassDef, ast.Dict, ast.FunctionDef)
+        lines = [at for at, nodes in self._code.nodes.items() if any(isinstance(n, kinds) for n in nodes)]
+        yield from self._in_turn([(lines, of)])
 
     def forced(self) -> Iterator[tuple[int, str]]:
         """Lines, each with the file in which a condition is always, or never, true, or looks for None; and in which

@@ -126,10 +126,22 @@ def made_now(node: ast.AST) -> Iterator[ast.expr]:
             yield ast.Call(one.args[0], one.args[1:], one.keywords)
 
 
-def spread_in_part(node: ast.AST) -> Iterator[ast.Call]:
-    """A call with some of the values that it now gets all of: `f(*row[:2])` for `f(*row)`."""
+def computed_each_time(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """A property that is not kept for its object."""
+    for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+        if called(decorator) == "cached_property":
+            yield decorator.lineno, code.file.with_text(decorator, "property")
+
+
+def spread_in_part(node: ast.AST) -> Iterator[ast.expr]:
+    """A call with some of the values that it now gets all of: `f(*row[:2])` for `f(*row)`; `partial` with what is given
+    later as the first argument."""
     if not isinstance(node, ast.Call):
         return
+    if called(node.func) == "partial" and len(node.args) > 1:
+        given, first = ast.arg("_"), ast.Name("_", ast.Load())
+        of = ast.arguments([], [given], None, [], [], None, [])
+        yield ast.Lambda(of, ast.Call(node.args[0], [first, *node.args[1:]], node.keywords))
     for i, one in enumerate(node.args):
         if isinstance(one, ast.Starred) and not isinstance(one.value, (ast.Subscript, ast.Call)):
             for bounds in ((None, -1), (None, 2), (None, 1), (1, None)):

@@ -123,6 +123,17 @@ class LeftOut:
         ):
             yield ast.Pass()
 
+    def never_taken_back(self, node: ast.AST) -> Iterator[ast.Assign]:
+        """What a condition sets to True, and nothing to False again: it gets the condition itself."""
+        if isinstance(node, ast.If) and not node.orelse and len(node.body) == 1:
+            only = node.body[0]
+            if (
+                isinstance(only, ast.Assign)
+                and isinstance(only.value, ast.Constant)
+                and only.value.value is True
+            ):
+                yield ast.Assign(only.targets, node.test)
+
     def computed(self, node: ast.AST) -> Iterator[ast.Assign]:
         """What right code computes of names that a line knows, for a number that is all that a local gets."""
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):

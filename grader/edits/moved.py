@@ -107,6 +107,14 @@ class Moves:
             ):
                 yield self._put(node, _span(parent)[1], parent.col_offset)
 
+    def counted_last(self, node: ast.AST) -> Iterator[str]:
+        """The file with a count, `k += 1`, as the last statement of its loop."""
+        parent, body, i = self._siblings.get(id(node), (None, [], 0))
+        only = node.body[0] if isinstance(node, ast.If) and len(node.body) == 1 and not node.orelse else node
+        counts = isinstance(only, ast.AugAssign) and isinstance(only.value, ast.Constant)
+        if isinstance(parent, LOOPS) and counts and i + 1 < len(body) and isinstance(node, ast.stmt):
+            yield self._put(node, _span(parent)[1], node.col_offset)
+
     def _may_move(self, statements: Sequence[ast.stmt]) -> bool:
         ran = not self._ran or statements[0].lineno in self._ran
         return ran and not isinstance(statements[-1], JUMPS)

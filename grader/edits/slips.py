@@ -34,6 +34,7 @@ MOST_UNREAD = 2  # arguments
 MOST_SIZES = 3  # of a class, that may be meant
 BOUNDING = frozenset({"clamp", "clamp_min", "maximum", "max"})
 CHANGING = ("append", "extend", "insert", "pop", "remove", "update", "add", "clear")
+EQUAL: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Is: ast.Eq, ast.IsNot: ast.NotEq}
 MOST_LOCALS = 12  # that may be what is returned
 BESIDE = 1  # lines
 INFINITELY_SMALL = ast.parse("float('-inf')", mode="eval").body
@@ -68,8 +69,8 @@ class Slips:
             yield from self._bound_early(node)
         elif isinstance(node, ast.Call):
             yield from self._of_call(node)
-        elif isinstance(node, ast.Compare) and all(isinstance(one, ast.Eq) for one in node.ops):
-            yield from _same_object(node)
+        elif isinstance(node, ast.Compare):
+            yield from _compared(node, node.comparators[-1])
         elif isinstance(node, ast.Attribute):
             if node.attr in INFINITE and called(getattr(node.value, "func", node.value)) == "finfo":
                 yield INFINITE[node.attr]
@@ -437,6 +438,18 @@ def without_room(node: ast.AST) -> Iterator[ast.Call]:
         left = method(scores, "masked_fill", empty, INFINITELY_SMALL)
         function = ast.Attribute(left, "softmax", ast.Load()) if own else node.func
         yield ast.Call(function, node.args if own else [left, *node.args[1:]], node.keywords)
+
+
+def _compared(node: ast.Compare, last: ast.expr) -> Iterator[ast.expr]:
+    """Whether two are equal, in place of whether they are the same, and the other way round; `(left != p) & q` for
+    `left != p & q`."""
+    if all(isinstance(one, ast.Eq) for one in node.ops):
+        yield from _same_object(node)
+    if type(node.ops[0]) in EQUAL and not isinstance(last, ast.Constant):
+        yield ast.Compare(node.left, [EQUAL[type(node.ops[0])]()], node.comparators)
+    if isinstance(last, ast.BinOp) and isinstance(last.op, (ast.BitAnd, ast.BitOr)):
+        one = ast.Compare(node.left, node.ops, [*node.comparators[:-1], last.left])
+        yield ast.BinOp(one, last.op, last.right)
 
 
 def _same_object(node: ast.Compare) -> Iterator[ast.Compare]:

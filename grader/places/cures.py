@@ -131,6 +131,8 @@ class Cures:
             # what is suspected may be so by wrong weights
             every = edits.among([*suspected, *odd, *others], [], fairly=True)
             tried = joined(self._undoing.unhurried(every), tried)
+        if not only:
+            tried = joined(edits.wired(), tried)
         known = () if only or text else self._searched.cures
         return self._undoing.search(
             scenarios,

@@ -257,8 +257,8 @@ def _greedy_limits(seed: int) -> list[Scenario]:
     ]
 
 
-def _drawn_ids(seed: int) -> Ids:
-    draws, some = Draws(seed), list(range(VOCAB))
+def _drawn_ids(seed: int, least: int = 0) -> Ids:
+    draws, some = Draws(seed), list(range(least, VOCAB))
     sos, eos, pad = (some.pop(draws.integer(0, len(some) - 1)) for _ in range(3))
     return Ids(sos, eos, pad)
 
@@ -292,11 +292,14 @@ def _beam(seed: int) -> list[Scenario]:
     strong = _telling(seed + 23, Search(4, 7, 2.0, count=5))
     even, mild = (lambda: balanced(seed + 25, 2.0)), (lambda: balanced(seed + 29, 0.6))
     short = _telling(seed + 24, Search(3, 3, 1.0))
-    penalty = Draws(seed + 37).integer(3, 18) / 10
+    penalty, one = Draws(seed + 37).integer(3, 18) / 10, _drawn_ids(seed + 38, least=3)
     drawn = _telling(seed + 37, Search(3, 6, penalty))
     asked = {
         ("beam=1", "one"): _ask(BEAM, plain, 1, 9),
         ("beam=1 and length_penalty=0", "one"): _ask(BEAM, plain, 1, 9, 0.0),
+        (f"beam=1, sos={one.sos}, eos={one.eos}, pad={one.pad}", "one"): _ask(
+            BEAM, _lengths(seed + 38, (2, 6, 4), 9, one), 1, 9, ids=one
+        ),
         ("one sentence, beam=2, length_penalty=0", "search"): _ask(BEAM, _alone(two), 2, 6, 0.0),
         ("beam=2, length_penalty=0", "search"): _ask(BEAM, two, 2, 6, 0.0),
         ("beam=4, length_penalty=0", "search"): _ask(BEAM, wide, 4, 6, 0.0),
