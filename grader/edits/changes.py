@@ -47,7 +47,8 @@ LIMIT = 8  # a whole number that may be a length built in, ...
 MUCH, ENOUGH = 16, 2**10  # ... with so many times as much, or this, in its place
 LARGE = 1e4  # a number that may stand for infinity
 INFINITY = ast.parse("float('inf')", mode="eval").body
-DENIED = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}
+OPPOSITE = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}
+OPPOSITE |= {positive: negative for negative, positive in OPPOSITE.items()}
 MOST_NAMES = 12
 FEW = 6  # attributes of a class
 MOST_WRAPPED = 8  # functions that an expression may have to go through
@@ -183,17 +184,17 @@ class Changes:
         else:
             yield from self._other_statements(node)
         if id(node) in self.conditions and isinstance(node, ast.expr) and not isinstance(node, ast.Compare):
-            yield from self._where_denied(node)
+            yield from self._where_decided(node)
             yield ast.UnaryOp(ast.Not(), node)
 
-    def _where_denied(self, node: ast.expr) -> Iterator[Changed]:
-        """What a condition reads, without the "not" with which it was made: `self.pre = norm != "pre"`."""
+    def _where_decided(self, node: ast.expr) -> Iterator[Changed]:
+        """The opposite of what a condition reads, where that was made: `self.pre = norm != "pre"`."""
         made = [one for one in nodes_of(self._trees[0]) if isinstance(one, ast.Assign)]
         made = [one for one in made if ast.unparse(one.targets[0]) == ast.unparse(node)]
         value = made[0].value if len(made) == 1 else node
-        if isinstance(value, ast.Compare) and type(value.ops[0]) in DENIED and len(value.ops) == 1:
-            without = ast.Compare(value.left, [DENIED[type(value.ops[0])]()], value.comparators)
-            yield value.lineno, self._file.with_one(value, without)
+        if isinstance(value, ast.Compare) and type(value.ops[0]) in OPPOSITE and len(value.ops) == 1:
+            opposite = ast.Compare(value.left, [OPPOSITE[type(value.ops[0])]()], value.comparators)
+            yield value.lineno, self._file.with_one(value, opposite)
         elif isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
             yield value.lineno, self._file.with_one(value, value.operand)
 

@@ -10,6 +10,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
+from itertools import permutations
 
 from grader.edits.code import Code
 from grader.edits.file_text import FileText
@@ -49,6 +50,21 @@ class Copies:
                 if row >= ALIKE:
                     yield from self._only_there(block, i, other, j, sure=row > ALIKE)
                 yield from self._in_other_order(block, i, other, j)
+
+    def among_items(self, node: ast.AST) -> Iterator[Found]:
+        """One of several values that does not go through the call that the others go through, or alone does: `key` in
+        `split(query), key, split(value)`."""
+        items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
+        for one, other in permutations(items, 2):
+            if self._goes_through(one, other):
+                assert isinstance(one, ast.Call)
+                yield one.lineno, self._file.with_one(one, one.args[0])
+                yield other.lineno, self._file.with_one(other, ast.Call(one.func, [other], []))
+
+    def _goes_through(self, one: ast.expr, other: ast.expr) -> bool:
+        """Whether a value is a call of what is like the other value."""
+        is_call = isinstance(one, ast.Call) and len(one.args) == 1 and not one.keywords
+        return is_call and self._shape(one.args[0]) == self._shape(other)  # type: ignore[attr-defined]
 
     def _adapted(self, own: ast.stmt, other: ast.stmt) -> Iterator[Found]:
         """Args: other: that differs from it in one name, number or attribute that is read: this one is tried."""

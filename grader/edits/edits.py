@@ -60,7 +60,7 @@ from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of
 from grader.edits.ranges import back_in_order, begun_elsewhere, heap_in_order, of_all, of_blocks
 from grader.edits.several import Several
-from grader.edits.signs import negated_loss, unsigned
+from grader.edits.signs import flipped, negated_loss, unsigned
 from grader.edits.slips import Slips, without_room
 from grader.edits.starts import first_alone, from_the_start
 from grader.edits.steps import Steps
@@ -179,7 +179,9 @@ class Edits:
                 ),
             ),
             (everywhere, (self._left_out.unused,)),
-            (everywhere, (self._copies.of,)),
+            (everywhere, (self._copies.of, self._copies.among_items)),
+            (first[:NEAR], self._slipped),
+            (everywhere, (flipped,)),
             (everywhere, self._slipped),
             (first, (self._using(given_twice),)),
             (first[:NEAR], changed),

@@ -1,4 +1,4 @@
-"""Signs: one too many, and one that lacks in what gradients are taken of."""
+"""Signs: one too many, one that lacks in what gradients are taken of, and operators that are taken for each other."""
 
 from __future__ import annotations
 
@@ -7,6 +7,15 @@ from collections.abc import Iterator
 
 from grader.edits.code import Code
 from grader.edits.syntax import called
+
+OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult},
+    **{ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd},
+}
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
+    **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq},
+}
 
 
 def unsigned(node: ast.AST) -> Iterator[ast.expr]:
@@ -31,3 +40,14 @@ def negated_loss(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
         before = [one for one in made if one.lineno < node.lineno]
         for one in before[-1:]:
             yield one.lineno, code.file.with_one(one.value, ast.UnaryOp(ast.USub(), one.value))
+
+
+def flipped(node: ast.AST) -> Iterator[ast.expr]:
+    """An operator or a comparison that is taken for its counterpart; a number without the 1 that it is off by."""
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.right, ast.Constant) and node.right.value == 1:
+            yield node.left
+        if type(node.op) in OPERATORS:
+            yield ast.BinOp(node.left, OPERATORS[type(node.op)](), node.right)
+    elif isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
+        yield ast.Compare(node.left, [COMPARISONS[type(node.ops[0])](), *node.ops[1:]], node.comparators)

@@ -344,3 +344,16 @@ class Layer:
 def test_signs_sizes_and_what_is_handed_on_in_part(line: int, right: str) -> None:
     found = Edits(IN_PART).among([line], [])
     assert any(plain(right) in new for new in (plain(new) for _, new in found if is_python(new)))
+
+
+@pytest.mark.parametrize("right", ["a + b", "a - 1", "a < b", "a != b", "a | b", "a / b", "a"])
+def test_operators_are_taken_for_each_other(right: str) -> None:
+    wrong = {"a + b": "a - b", "a - 1": "a + 1", "a < b": "a <= b", "a != b": "a == b"}
+    wrong |= {"a | b": "a & b", "a / b": "a * b", "a": "a - 1"}
+    assert f"return {right}" in {
+        one.replace("(", "").replace(")", "") for one in lines(_run(wrong[right]), 2)
+    }
+
+
+def _run(value: str) -> str:
+    return f"def run(a, b):\n    return {value}\n"
