@@ -249,6 +249,14 @@ def _text(lines: Sequence[bytes]) -> str:
     return b"".join(ended).decode("utf-8", "replace")
 
 
+def added_after(old: str, new: str) -> int | None:
+    """The line after which a change of a file adds lines, and changes nothing else; None if it does more."""
+    some, others = split_lines(old), split_lines(new)
+    more = len(others) - len(some)
+    at = next((i for i, (a, b) in enumerate(zip(some, others, strict=False)) if a != b), len(some))
+    return at if more > 0 and some[at:] == others[at + more :] else None
+
+
 def partners(old: str, new: str) -> list[int]:
     """The first and the last line that differ between two files of as many lines; none where it is one line."""
     some, others = split_lines(old), split_lines(new)

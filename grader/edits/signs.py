@@ -42,9 +42,11 @@ def negated_loss(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
             yield one.lineno, code.file.with_one(one.value, ast.UnaryOp(ast.USub(), one.value))
 
 
-def flipped(node: ast.AST) -> Iterator[ast.expr]:
-    """An operator or a comparison that is taken for its counterpart; a number without the 1 that it is off by."""
-    if isinstance(node, ast.BinOp):
+def flipped(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
+    """An operator, a comparison or a jump that is taken for its counterpart; a number without a 1 that is too many."""
+    if isinstance(node, (ast.Break, ast.Continue)):
+        yield ast.Continue() if isinstance(node, ast.Break) else ast.Break()
+    elif isinstance(node, ast.BinOp):
         if isinstance(node.right, ast.Constant) and node.right.value == 1:
             yield node.left
         if type(node.op) in OPERATORS:

@@ -112,6 +112,11 @@ class Source(Branches):
         before = [one for one in lines if one < span.start][-1:]
         return [*before, *[one for one in lines if one >= span.stop][:1]]
 
+    def beside(self, after: int) -> list[int]:
+        """Lines of the statements before and after what would be added after a line."""
+        lines = sorted(self.statements)
+        return [*[one for one in lines if one <= after][-1:], *[one for one in lines if one > after][:1]]
+
     def loops(self, line: int, *, parts: bool = False) -> list[int]:
         """Lines where the loops around a line begin, the innermost first. Args: parts: sums of comprehensions too."""
         loops = (node for node in nodes_of(self._tree) if isinstance(node, (ast.For, ast.While)))

@@ -22,7 +22,7 @@ from grader.edits.changed_part import (
     other_number,
     sorts_no_more,
 )
-from grader.edits.moved import partners
+from grader.edits.moved import added_after, partners
 from grader.edits.source_tree import Source
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
@@ -274,7 +274,8 @@ class Locator:
         between = None if best is None else self._explanations.left_out(best.place)
         rare = next(filter(None, (done_too_rarely(self._text, cure.text) for cure in cures)), None)
         twice = made_twice(self._text, cures[0].text)  # before a line, which may be right
-        kept_away = None if best is None or twice else avoided(self.source, best, cures[0].line)
+        after = added_after(self._text, cures[0].text)
+        kept_away = None if best is None or twice or after else avoided(self.source, best, cures[0].line)
         dropped = proofs[0] in self.records.nothing_gets()  # before any other explanation
         if best is None or dropped or not {best.place.line, between} & {*proofs}:
             shown = best.lines if best else ()  # of a copy rather where it is made than what it is a copy of
@@ -282,7 +283,7 @@ class Locator:
             other = next((one for one in shown if one != proofs[0]), None)
             why = "value" if best is None else best.why
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
-        apart = [*partners(self._text, cures[0].text), *twice]
+        apart = [*partners(self._text, cures[0].text), *(self.source.beside(after) if after else ()), *twice]
         if sorts_no_more(self._text, cures[0].text, cures[0].line):  # and the order is not restored later
             apart = [*filter(None, [self.source.gives_back(cures[0].line)])]
         second = next((line for line in (*apart, *proofs) if line != best.place.line), None)
