@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+import sys
 from typing import TypeGuard
 
 from zoo.core.lines import split_lines
@@ -128,13 +129,19 @@ def _assigned_in(node: ast.AST, line: int) -> TypeGuard[ast.Assign]:
 
 
 def made_twice(old: str, new: str) -> list[int]:
-    """The line of a statement that a change puts in a second place."""
+    """The line of a statement that a change puts in a second place, where the first one has been done by then."""
     before, after = split_lines(old), split_lines(new)
     at = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
     added = (
         after[at].strip() if len(after) == len(before) + 1 and after[:at] + after[at + 1 :] == before else ""
     )
-    return [i for i, line in enumerate(before, 1) if added and line.strip() == added]
+    same = [i for i, line in enumerate(before[:at]) if added and line.strip() == added]
+    return [i + 1 for i in same if min(map(_depth, before[i:at])) == _depth(before[i])]
+
+
+def _depth(line: str) -> int:
+    """How far a line is indented; an empty one ends no block."""
+    return len(line) - len(line.lstrip()) if line.strip() else sys.maxsize
 
 
 def done_too_rarely(old: str, new: str) -> tuple[int, str, str] | None:

@@ -283,7 +283,7 @@ class Locator:
             other = next((one for one in shown if one != proofs[0]), None)
             why = "value" if best is None else best.why
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
-        apart = [*partners(self._text, cures[0].text), *(self.source.beside(after) if after else ()), *twice]
+        apart = [*partners(self._text, cures[0].text), *twice, *(self.source.beside(after) if after else ())]
         if sorts_no_more(self._text, cures[0].text, cures[0].line):  # and the order is not restored later
             apart = [*filter(None, [self.source.gives_back(cures[0].line)])]
         second = next((line for line in (*apart, *proofs) if line != best.place.line), None)
