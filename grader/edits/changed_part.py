@@ -128,14 +128,21 @@ def _assigned_in(node: ast.AST, line: int) -> TypeGuard[ast.Assign]:
     return isinstance(node, ast.Assign) and node.lineno == line
 
 
+def added_after(old: str, new: str) -> int | None:
+    """The line after which a change of a file adds lines, and changes nothing else; None if it does more."""
+    some, others = split_lines(old), split_lines(new)
+    more = len(others) - len(some)
+    at = next((i for i, (a, b) in enumerate(zip(some, others, strict=False)) if a != b), len(some))
+    return at if more > 0 and some[at:] == others[at + more :] else None
+
+
 def made_twice(old: str, new: str) -> list[int]:
     """The line of a statement that a change puts in a second place, where the first one has been done by then."""
-    before, after = split_lines(old), split_lines(new)
-    at = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
-    added = (
-        after[at].strip() if len(after) == len(before) + 1 and after[:at] + after[at + 1 :] == before else ""
-    )
-    same = [i for i, line in enumerate(before[:at]) if added and line.strip() == added]
+    before, after, at = split_lines(old), split_lines(new), added_after(old, new)
+    if at is None or len(after) != len(before) + 1:
+        return []
+    added = after[at].strip()
+    same = [i for i, line in enumerate(before[:at]) if line.strip() == added]
     return [i + 1 for i in same if min(map(_depth, before[i:at])) == _depth(before[i])]
 
 

@@ -523,9 +523,7 @@ def _grown(node: ast.AST) -> tuple[ast.expr, ast.expr, ast.expr] | None:
 def _whole(function: ast.FunctionDef | None) -> set[str]:
     """The arguments of a function that are whole numbers, as its types say."""
     args = (
-        []
-        if function is None
-        else [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        [one for one in ast.walk(function.args) if isinstance(one, ast.arg)] if function is not None else []
     )
     return {one.arg for one in args if one.annotation is not None and called(one.annotation) == "int"}
 

@@ -46,6 +46,16 @@ class Code:
         return self.scopes.function(node.lineno)
 
     @cached_property
+    def assigned(self) -> dict[ast.FunctionDef, list[ast.Assign]]:
+        """By function: the statements that give something a value, in order."""
+        found: dict[ast.FunctionDef, list[ast.Assign]] = {}
+        for node in nodes_of(self.tree):
+            function = self.function(node) if isinstance(node, ast.Assign) else None
+            if isinstance(node, ast.Assign) and function is not None:
+                found.setdefault(function, []).append(node)
+        return {function: sorted(some, key=lambda one: one.lineno) for function, some in found.items()}
+
+    @cached_property
     def nodes(self) -> dict[int, list[ast.AST]]:
         """By line; those that ran, without types."""
         found: dict[int, list[ast.AST]] = {}

@@ -7,6 +7,7 @@ has, is a likely mistake (Li et al. 2006, "CP-Miner"); either copy may be the ri
 from __future__ import annotations
 
 import ast
+import builtins
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
@@ -56,15 +57,11 @@ class Copies:
         `split(query), key, split(value)`."""
         items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
         for one, other in permutations(items, 2):
-            if self._goes_through(one, other):
-                assert isinstance(one, ast.Call)
-                yield one.lineno, self._file.with_one(one, one.args[0])
-                yield other.lineno, self._file.with_one(other, ast.Call(one.func, [other], []))
-
-    def _goes_through(self, one: ast.expr, other: ast.expr) -> bool:
-        """Whether a value is a call of what is like the other value."""
-        is_call = isinstance(one, ast.Call) and len(one.args) == 1 and not one.keywords
-        return is_call and self._shape(one.args[0]) == self._shape(other)  # type: ignore[attr-defined]
+            if isinstance(one, ast.Call) and len(one.args) == 1 and not one.keywords:
+                of = one.args[0]
+                if self._shape(of) == self._shape(other):
+                    yield one.lineno, self._file.with_one(one, of)
+                    yield other.lineno, self._file.with_one(other, ast.Call(one.func, [other], []))
 
     def _adapted(self, own: ast.stmt, other: ast.stmt) -> Iterator[Found]:
         """Args: other: that differs from it in one name, number or attribute that is read: this one is tried."""
@@ -135,15 +132,14 @@ class Copies:
         """Whether a name, an attribute of `self` or a constant can be read, or is given a value, at a statement."""
         while isinstance(atom, ast.Attribute):
             atom = atom.value
-        names = {*self._scopes.names(at.lineno), *self._general}
-        return not isinstance(atom, ast.Name) or isinstance(atom.ctx, ast.Store) or atom.id in names
+        if not isinstance(atom, ast.Name) or isinstance(atom.ctx, ast.Store):
+            return True
+        return atom.id in self._general or atom.id in self._scopes.names(at.lineno)
 
     @cached_property
     def _general(self) -> set[str]:
         """What the file knows everywhere, and what is built in."""
-        known = (
-            {*dir(__builtins__), "self"} if not isinstance(__builtins__, dict) else {*__builtins__, "self"}
-        )
+        known = {*dir(builtins), "self"}
         for node in self._tree.body:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 known |= {(one.asname or one.name).partition(".")[0] for one in node.names}

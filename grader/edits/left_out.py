@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from grader.edits.code import Code
 from grader.edits.idle import overwritten, unread
-from grader.edits.parsed import nodes_of
+from grader.edits.parsed import nodes_of, replaced_parts
 from grader.edits.syntax import PATHS, SELF, TRAINING, called, method
 
 MOST_OPTIONS = 6  # of one call
@@ -149,22 +149,21 @@ class LeftOut:
         function = None if value is None else self._scopes.function(value.lineno)
         if value is None or function is None or isinstance(value, ast.Tuple):
             return
-        if self._unpacked.get(function.name) == 2:
-            read = [one for one in ast.walk(value) if isinstance(one, (ast.Name, ast.Attribute))]
-            for one in read:
-                name = called(one)
-                own = isinstance(one, ast.Attribute)
-                known = (self._scopes.attributes if own else self._scopes.names)(value.lineno)
-                for other in known[:MOST_OPTIONS] if name not in {*PATHS, "self"} else ():
-                    if other != name:
-                        like = ast.parse(ast.unparse(value), mode="eval").body
-                        for each in ast.walk(like):
-                            if isinstance(each, type(one)) and called(each) == name:
-                                setattr(each, "attr" if own else "id", other)
-                        yield from (
-                            ast.Return(ast.Tuple([*two], ast.Load()))
-                            for two in ((value, like), (like, value))
-                        )
+        for like in self._likes(value) if self._unpacked.get(function.name) == 2 else ():
+            for two in ([value, like], [like, value]):
+                yield ast.Return(ast.Tuple(two, ast.Load()))
+
+    def _likes(self, value: ast.expr) -> Iterator[ast.expr]:
+        """An expression of another name, or attribute, that is known there."""
+        line = value.lineno
+        for one in ast.walk(value):
+            others: list[ast.expr] = []
+            if isinstance(one, ast.Name) and one.id not in {*PATHS, "self"}:
+                others = [ast.Name(name, ast.Load()) for name in self._scopes.names(line) if name != one.id]
+            elif isinstance(one, ast.Attribute) and called(one.value) == "self":
+                names = [name for name in self._scopes.attributes(line) if name != one.attr]
+                others = [ast.Attribute(SELF, name, ast.Load()) for name in names]
+            yield from (replaced_parts(value, (one, new)) for new in others[:MOST_OPTIONS])
 
     @cached_property
     def _unpacked(self) -> dict[str, int]:

@@ -71,8 +71,8 @@ def of_table(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
 def _assigned(node: ast.expr | ast.stmt, code: Code) -> list[ast.Assign]:
     """The statements of the function around one that give one name a value."""
     function = code.function(node)
-    nodes = [one for one in ast.walk(function) if isinstance(one, ast.Assign)] if function is not None else []
-    return sorted((one for one in nodes if isinstance(one.targets[0], ast.Name)), key=lambda one: one.lineno)
+    made = code.assigned.get(function, []) if function is not None else []
+    return [one for one in made if isinstance(one.targets[0], ast.Name)]
 
 
 def _reads(node: ast.expr, name: str) -> bool:

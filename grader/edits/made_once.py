@@ -21,7 +21,7 @@ class MadeOnce:
     """What one file makes once."""
 
     def __init__(self, code: Code) -> None:
-        self._tree, self._scopes = code.tree, code.scopes
+        self._code, self._tree, self._scopes = code, code.tree, code.scopes
 
     def anew(self, node: ast.AST) -> Iterator[ast.AST]:
         """An attribute or a default made anew in its place."""
@@ -231,14 +231,14 @@ class MadeOnce:
     @cached_property
     def _assigned(self) -> dict[ast.FunctionDef | None, list[tuple[int, str, ast.expr]]]:
         """By function: the lines that give a local or an attribute a value, its name, and the value; in order."""
-        found: dict[ast.FunctionDef | None, list[tuple[int, str, ast.expr]]] = {}
-        for node in nodes_of(self._tree):
-            function = self._scopes.function(node.lineno) if isinstance(node, ast.Assign) else None
-            if isinstance(node, ast.Assign) and function is not None:
-                target = node.targets[0]
-                if isinstance(target, (ast.Name, ast.Attribute)):
-                    found.setdefault(function, []).append((node.lineno, ast.unparse(target), node.value))
-        return {function: sorted(some, key=lambda one: one[0]) for function, some in found.items()}
+        return {
+            function: [
+                (one.lineno, ast.unparse(one.targets[0]), one.value)
+                for one in made
+                if isinstance(one.targets[0], (ast.Name, ast.Attribute))
+            ]
+            for function, made in self._code.assigned.items()
+        }
 
     @cached_property
     def _defaults(self) -> dict[tuple[ast.FunctionDef | None, str], list[ast.expr]]:

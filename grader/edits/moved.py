@@ -212,9 +212,7 @@ def depend(some: ast.stmt, other: ast.stmt) -> bool:
 def _is_first_value(value: ast.expr | None) -> bool:
     """Whether something begins with a value: nothing yet, a constant, or a new tensor."""
     if isinstance(value, ast.Call):
-        number = (
-            called(value.func) == "float" and isinstance(value.args[0], ast.Constant) if value.args else False
-        )
+        number = called(value.func) == "float" and all(isinstance(one, ast.Constant) for one in value.args)
         return number or called(value.func).removeprefix("new_").removesuffix("_like") in NEW
     parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
     return all(isinstance(one, (ast.Constant, ast.Dict, ast.List, ast.UnaryOp)) for one in parts)
@@ -247,14 +245,6 @@ def _span(node: ast.AST) -> tuple[int, int]:
 def _text(lines: Sequence[bytes]) -> str:
     ended = [line if line.endswith(b"\n") else line + b"\n" for line in lines]
     return b"".join(ended).decode("utf-8", "replace")
-
-
-def added_after(old: str, new: str) -> int | None:
-    """The line after which a change of a file adds lines, and changes nothing else; None if it does more."""
-    some, others = split_lines(old), split_lines(new)
-    more = len(others) - len(some)
-    at = next((i for i, (a, b) in enumerate(zip(some, others, strict=False)) if a != b), len(some))
-    return at if more > 0 and some[at:] == others[at + more :] else None
 
 
 def partners(old: str, new: str) -> list[int]:

@@ -6,12 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.code import Code
-from grader.edits.syntax import called
+from grader.edits.edit_kinds import OPERATORS
 
-OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult},
-    **{ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd},
-}
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
     **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq},
@@ -26,19 +22,10 @@ def unsigned(node: ast.AST) -> Iterator[ast.expr]:
 
 def negated_loss(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
     """What is made before `loss.backward()`, with a sign."""
-    if (
-        isinstance(node, ast.Call)
-        and called(node.func) == "backward"
-        and isinstance(node.func, ast.Attribute)
-    ):
-        function, loss = code.function(node), ast.unparse(node.func.value)
-        made = [
-            one
-            for one in (ast.walk(function) if function is not None else ())
-            if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == loss
-        ]
-        before = [one for one in made if one.lineno < node.lineno]
-        for one in before[-1:]:
+    method = node.func if isinstance(node, ast.Call) else None
+    if isinstance(method, ast.Attribute) and method.attr == "backward" and (of := code.function(method)):
+        made = [one for one in code.assigned.get(of, []) if one.lineno < method.lineno]
+        for one in [one for one in made if ast.unparse(one.targets[0]) == ast.unparse(method.value)][-1:]:
             yield one.lineno, code.file.with_one(one.value, ast.UnaryOp(ast.USub(), one.value))
 
 
@@ -50,6 +37,6 @@ def flipped(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
         if isinstance(node.right, ast.Constant) and node.right.value == 1:
             yield node.left
         if type(node.op) in OPERATORS:
-            yield ast.BinOp(node.left, OPERATORS[type(node.op)](), node.right)
+            yield ast.BinOp(node.left, OPERATORS[type(node.op)][0](), node.right)
     elif isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
         yield ast.Compare(node.left, [COMPARISONS[type(node.ops[0])](), *node.ops[1:]], node.comparators)

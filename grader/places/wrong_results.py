@@ -14,6 +14,7 @@ from grader.core.explain import misfit
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable
 from grader.edits.changed_part import (
+    added_after,
     cut_no_more,
     done_too_rarely,
     in_line,
@@ -22,7 +23,7 @@ from grader.edits.changed_part import (
     other_number,
     sorts_no_more,
 )
-from grader.edits.moved import added_after, partners
+from grader.edits.moved import partners
 from grader.edits.source_tree import Source
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
