@@ -9,6 +9,7 @@ from tests.grader.places.placed import line_of, place
 from tests.grader.right import right_files
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 def test_a_part_that_no_line_has_used_is_tried_first() -> None:
     """It is used where the norm comes first, which this call does not ask for."""
@@ -40,6 +41,7 @@ def test_a_local_that_should_be_an_attribute_is_tried_first() -> None:
     ],
     ids=["dropout that drops nothing", "a mask that looks like a right one in most rows"],
 )
+@pytest.mark.sampled(2)
 def test_the_line_is_proved_soon(base: str, old: str, new: str) -> None:
     text = right_files("attention")[base]
     assert text.count(old) == 1
