@@ -21,7 +21,16 @@ if TYPE_CHECKING:
         SubmissionError,
         one_token,
     )
-    from grader.engine.client import Client, describe_outcome, in_words, noted, parameter_facts, weights_kept
+    from grader.engine.client import (
+        STARTS,
+        Client,
+        describe_outcome,
+        in_words,
+        noted,
+        parameter_facts,
+        start_facts,
+        weights_kept,
+    )
     from grader.engine.conclusions import imprecise
     from grader.engine.contrast import alike, differing, same
     from grader.engine.draws import Draws, additive, causal, with_zeros
@@ -120,10 +129,12 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "grader.engine.contrast": ("alike", "differing", "same"),
     "grader.engine.client": (
         "Client",
+        "STARTS",
         "describe_outcome",
         "in_words",
         "noted",
         "parameter_facts",
+        "start_facts",
         "weights_kept",
     ),
     "grader.engine.draws": ("Draws", "additive", "causal", "with_zeros"),

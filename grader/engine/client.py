@@ -334,6 +334,25 @@ class Client:
         found = self._read[id(callee)](arrived) if id(callee) in self._read else {}
         return {f"gradient of {name}": gradient.to(self.dtype) for name, gradient in found.items()}
 
+    def gradients_of_parts(
+        self, instance: Instance, weights: Mapping[str, Mapping[str, Tensor]]
+    ) -> dict[str, Tensor]:
+        """Gradients of the last call in the parts that an instance was made of ("gradient of feed_forward, a").
+
+        Args:
+            weights: of the parts, as loaded, by the parts' names and the weights' own.
+        """
+        known = instance.parameters() if self.gradients else {}
+        given = {name: info.value for name, info in known.items() if name in self.gradients}
+        found = {}
+        for part, own in weights.items():
+            for name, value in own.items():
+                wanted = self.cast(value)
+                arrived = [self.gradients[at] for at, one in given.items() if torch.equal(one, wanted)]
+                if arrived:
+                    found[f"gradient of {part}, {name}"] = _or_zero(arrived[0], wanted)
+        return found
+
     def _said_of_gradients(
         self,
         callee: Callee,
@@ -421,7 +440,9 @@ class Client:
             one.load({name: value + 0.5 for name, value in weights.items()})
             one.train(self.trained_before)
             made: dict[int, Tensor] = {}
-            one.release(one.call(self.cast(args, made), self.cast(kwargs, made), method=method))
+            one.release(
+                one.call(self.cast(args, made), self.cast(kwargs, made), method=method, record=self.records)
+            )
             one.train(True)
             one.load(weights)
             one.train(False)
@@ -540,4 +561,11 @@ def parameter_facts(parameters: Mapping[str, ParameterInfo]) -> dict[str, str]:
     """Return how many numbers a learner's own parameters hold, and how many of them are trained."""
     own = own_parameters(parameters)
     trained = sum(p.value.numel() for p in own.values() if p.requires_grad)
-    return {"own parameters": str(sum(p.value.numel() for p in own.values())), "trained": str(trained)}
+    facts = {"own parameters": str(sum(p.value.numel() for p in own.values())), "trained": str(trained)}
+    return facts | start_facts(parameters)
+
+
+def start_facts(parameters: Mapping[str, ParameterInfo]) -> dict[str, str]:
+    """Say that a learner's own parameters start with NaN or infinity, if they do."""
+    finite = all(bool(p.value.isfinite().all()) for p in own_parameters(parameters).values())
+    return {} if finite else {"parameters start": "with NaN or infinity"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 
 import torch
 from torch import Tensor
@@ -18,6 +19,7 @@ AXES = ("sentences", "positions", "features")
 UNLIKELY, VERY_UNLIKELY = 6.0, 9.0  # times the deviation that chance gives a mean
 MOST_FEW = 30  # numbers, of which a mean says nothing
 ROUNDED = 3e-3  # by how much a factor may be off
+MOST_LAG = 25  # places that two numbers with one choice lie apart
 FEW = 0.1  # of the rows may hold two numbers that are equal by chance
 
 
@@ -119,13 +121,13 @@ def _reason(gone: Tensor, values: Tensor) -> str:
 
 
 def _in_blocks_along(gone: Tensor, axes: Sequence[str], counts: Tensor) -> str:
-    """Along which axes numbers share a choice with the next ones, or with those half of the axis away."""
+    """Along which axes numbers share a choice with some of the next ones, or with those half of the axis away."""
     share = float(gone[counts].double().mean()) if bool(counts.any()) else 0.0
     alike = share**2 + (1 - share) ** 2  # of two independent choices
     found = []
     for dim, name in enumerate(axes):
         size = gone.size(dim)
-        for lag in dict.fromkeys([1, size // 2]) if size > 1 else ():
+        for lag in dict.fromkeys([*range(1, min(size, MOST_LAG)), size // 2]) if size > 1 else ():
             both = counts.narrow(dim, 0, size - lag) & counts.narrow(dim, lag, size - lag)
             equal = (gone.narrow(dim, 0, size - lag) == gone.narrow(dim, lag, size - lag))[both].double()
             chance = math.sqrt(alike * (1 - alike) / max(1, len(equal)))
@@ -164,9 +166,10 @@ def drawn_rate(draws: Draws) -> float:
     return draws.integer(low, high) / 100
 
 
-def drawn_again(first: object, second: object) -> str:
-    """Return whether two equal calls dropped other numbers."""
-    same = isinstance(first, Tensor) and isinstance(second, Tensor) and torch.equal(first, second)
+def drawn_again(*outputs: object) -> str:
+    """Return whether equal calls dropped other numbers, each of them."""
+    found = [one for one in outputs if isinstance(one, Tensor)]
+    same = any(torch.equal(one, other) for one, other in combinations(found, 2))
     return "the same numbers" if same else "other numbers"
 
 

@@ -144,13 +144,14 @@ def with_fixed_inputs(scenario: Scenario) -> Scenario:
 
 
 def after_other_weights(scenario: Scenario) -> Scenario:
-    """The same after a call with other weights: nothing that was computed of them may be kept.
+    """The same after a call with other weights: nothing that was computed of them may be kept, also where no gradients
+    are recorded.
 
     Args:
         scenario: in eval mode.
     """
-    traits = scenario.traits | {REWEIGHTED}
-    return _prepared(scenario, "after a call with other weights", traits, reweighted=True)
+    traits = scenario.traits | {REWEIGHTED, NO_GRAD}
+    return _prepared(scenario, "after a call with other weights", traits, reweighted=True, records=False)
 
 
 def after_training(scenario: Scenario) -> Scenario:

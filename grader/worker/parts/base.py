@@ -52,6 +52,11 @@ class Part(nn.Module):
         calls, self._calls = self._calls, []
         return calls
 
+    def mode(self) -> str:
+        """ "train" or "eval"; "mixed" if that is not the mode of all that it is made of."""
+        modes = {one.training for one in self.modules()}
+        return "mixed" if len(modes) > 1 else "train" if self.training else "eval"
+
     def handed(self) -> Any:
         """Return what the submission is given in its place."""
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.api import Draws, Failed, Submission, SubmissionError, misfit, unrefused
+from grader.api import STARTS, Draws, Failed, Submission, SubmissionError, misfit, unrefused
 from grader.exercises.attention.mistakes import MISTAKES
 from grader.exercises.attention.reference import CLASS
 from grader.exercises.attention.suite.questions import CHANGED, IDLE
@@ -46,4 +46,4 @@ def is_shape(name: str) -> bool:
 
 def is_gradient(name: str) -> bool:
     """Gradients, and what came back in place of a result that has some."""
-    return name in ("result", IDLE) or name.startswith("gradient")
+    return name in ("result", IDLE, STARTS) or name.startswith("gradient")

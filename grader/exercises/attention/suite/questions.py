@@ -230,11 +230,17 @@ def _same(first: Answer, second: Answer) -> str:
     return "the same" if alike_ else "something else"
 
 
+def first_gradients(client: Client, asked: Question) -> Answer:
+    """Return whether the class can learn, with the weights that it starts with."""
+    return client.first_gradients(client.make(CLASS, asked.width, asked.heads), *asked.inputs)
+
+
 def dropped(client: Client, asked: Question) -> Answer:
     """Return what dropout does to the output, in words that depend neither on chance nor on the numbers."""
     instance = ready(client, asked)
     answer = call(client, asked, instance)
-    again = client.call(instance or client.function(FUNCTION), *asked.inputs).get("output")
+    asked_again = instance or client.function(FUNCTION)
+    again = [client.call(asked_again, *asked.inputs).get("output") for _ in range(2)]
     calm = fresh(client, replace(asked, dropout=0.0, training=False)).get("output")
     output = answer.get("output")
     if not isinstance(output, Tensor) or not isinstance(calm, Tensor) or output.shape != calm.shape:
@@ -258,7 +264,7 @@ def dropped(client: Client, asked: Question) -> Answer:
         "dropped alike for all heads": _yes(bool((gone == gone[:, :, :1]).all())),
         **choice,
         ON_AVERAGE: mean_after(gone[..., :keys], factor),
-        "a second call drops": drawn_again(answer.get("output"), again),
+        "a second call drops": drawn_again(answer.get("output"), *again),
         "rows sum to what they did": _yes(bool((sums - 1).abs().max() < 1e-3)),
     }
 

@@ -369,6 +369,7 @@ class ClassMaker:
         return [
             *made,
             _one("the gradient, many keys", "gradients", many, BACKWARD, see=look.gradients),
+            _one("the weights that it starts with", "gradients", asked, see=look.first_gradients),
             with_fixed_inputs(_one("train mode", "gradients", trained, see=look.gradients)),
             with_dropped_gradients(_one("train mode", "gradients", dropped, see=look.results)),
         ]

@@ -293,7 +293,8 @@ def _beam(seed: int) -> list[Scenario]:
     even, mild = (lambda: balanced(seed + 25, 2.0)), (lambda: balanced(seed + 29, 0.6))
     short = _telling(seed + 24, Search(3, 3, 1.0))
     penalty, one = Draws(seed + 37).integer(3, 18) / 10, _drawn_ids(seed + 38, least=3)
-    drawn = _telling(seed + 37, Search(3, 6, penalty))
+    many, longer = Draws(seed + 39).integer(9, 12), Draws(seed + 40).integer(10, 13)
+    drawn = _telling(seed + 37, Search(3, longer, penalty, many))
     asked = {
         ("beam=1", "one"): _ask(BEAM, plain, 1, 9),
         ("beam=1 and length_penalty=0", "one"): _ask(BEAM, plain, 1, 9, 0.0),
@@ -323,7 +324,9 @@ def _beam(seed: int) -> list[Scenario]:
         ("beam=4, length_penalty=2 by keyword", "penalty"): _ask(BEAM, strong, 4, 7, 2.0, called="keywords"),
         ("beam=2, length_penalty=2", "penalty"): _ask(BEAM, even, 2, 7, 2.0),
         ("beam=2", "penalty"): _ask(BEAM, mild, 2, 7),
-        (f"beam=3, length_penalty={penalty}", "penalty"): _ask(BEAM, drawn, 3, 6, penalty),
+        (f"beam=3, {many} sentences, max_len={longer}, length_penalty={penalty}", "penalty"): _ask(
+            BEAM, drawn, 3, longer, penalty
+        ),
         ("beam=3, max_len=3, length_penalty=1", "limit"): _ask(BEAM, short, 3, 3, 1.0),
         ("no row ends before max_len=6", "limit"): _ask(BEAM, _lengths(seed + 5, (NEVER_ENDS,) * 2, 6), 1, 6),
     }

@@ -39,6 +39,7 @@ from grader.exercises.encoder_and_decoder.suite.kinds import (
 )
 
 RATE = 0.25
+OWN_CHOICE = "by a choice of its own"
 QUIET = 3  # columns that nothing is added to
 SIZE = Size(100, 6, 16, 5)
 MANY = Size(400, 6, 16, 5)  # for another rate: on more numbers, so that a tenth less shows
@@ -57,7 +58,7 @@ def dropped(kind: Kind, norm: str, seed: int, rate: float = RATE) -> Callable[[C
         given = batch_of(kind, draws, size)
         output, x = call(client, layer, given).get("output"), given["x"]
         assert x is not None
-        again = call(client, layer, given).get("output")
+        again = [call(client, layer, given).get("output") for _ in range(2)]
         wrong = no_shape(output, x)
         if wrong is not None or not isinstance(output, Tensor):
             return wrong or {}
@@ -65,7 +66,7 @@ def dropped(kind: Kind, norm: str, seed: int, rate: float = RATE) -> Callable[[C
         facts = {
             f"zeros in the input of {name}": _zeros(h) for name, h in zip(kind.parts, inputs, strict=True)
         }
-        facts["a second call drops"] = drawn_again(output, again)
+        facts["a second call drops"] = drawn_again(output, *again)
         facts["zeros in the output"] = "some" if bool((output == 0).any()) else "none"
         return {**facts, **_sublayers(kind, norm, rate, weights, given, [*inputs, output.double()])}
 
@@ -93,9 +94,7 @@ def _sublayers(
     """Facts of each sublayer. `seen` holds the parts' inputs, and the output."""
     facts: dict[str, str] = {}
     stream, memory = given["x"], given.get("memory")
-    before: tuple[Tensor, Tensor] | None = (
-        None  # what was dropped of the sublayer before, and what is shown of it
-    )
+    before: list[tuple[Tensor, Tensor]] = []  # what was dropped of earlier sublayers, and what is shown of it
     for i, name in enumerate(kind.parts):
         h, after = seen[i], seen[i + 1]
         if stream is None or h is None or after is None:
@@ -111,9 +110,10 @@ def _sublayers(
         kept = torch.where(shown, (total - stream) / branch, 0.0)
         facts |= {f"{name}, {what}": text for what, text in dropping_facts(kept, rate, shown, branch).items()}
         choice = ((kept.abs() < 1e-2) & shown, shown)
-        if before is not None:
-            facts[f"{name}, dropped"] = _beside(choice, before)
-        before = choice
+        if before:
+            said = [_beside(choice, one) for one in before]
+            facts[f"{name}, dropped"] = next((one for one in said if one != OWN_CHOICE), OWN_CHOICE)
+        before.append(choice)
         stream = total if norm == "pre" else after
     return facts
 
@@ -123,7 +123,7 @@ def _beside(choice: tuple[Tensor, Tensor], before: tuple[Tensor, Tensor]) -> str
     both = choice[1] & before[1]
     either, shared = (choice[0] | before[0]) & both, choice[0] & before[0] & both
     same = float(shared.sum()) > 0.6 * float(either.sum())
-    return "the same numbers as before" if same and bool(either.any()) else "by a choice of its own"
+    return "the same numbers as before" if same and bool(either.any()) else OWN_CHOICE
 
 
 def _branch(name: str, weights: Weights, h: Tensor, memory: Tensor | None) -> Tensor:

@@ -113,7 +113,8 @@ def numbers(
             given |= {name: zeros(x) for name, x in named if x is not None}
         cotangent = draws.normal(size.batch, size.length, size.width) if backward else None
         answer = call(client, layer, given, keyword=keyword, spare=spare, cotangent=cotangent)
-        return {**answer, **heard(client, kind, parts, given)}
+        of_parts = client.gradients_of_parts(layer, {part: weights[part] for part in kind.parts})
+        return {**answer, **of_parts, **heard(client, kind, parts, given)}
 
     return ask
 
@@ -173,20 +174,21 @@ def _fresh(kind: Kind, seed: int, norm: str) -> Ask:
     return ask
 
 
-def twice(client: Client, made: Instance, given: Given) -> Answer:
-    """Two equal calls. If they differ, the numbers depend on chance, and are not compared."""
+def twice(client: Client, made: Instance, parts: Mapping[str, Instance], given: Given) -> Answer:
+    """Two equal calls, and the mode of the parts. Where the calls differ by chance, numbers are not compared."""
     first, second = (call(client, made, given) for _ in range(2))
+    modes = {f"mode of {name}": str(part.call([], method="mode").value) for name, part in parts.items()}
     a, b = first.get("output"), second.get("output")
     if isinstance(a, Tensor) and isinstance(b, Tensor) and not alike(a, b):
-        return {"two equal calls": "different"}
-    return {"two equal calls": "equal", **second}
+        return {**modes, "two equal calls": "different"}
+    return {**modes, "two equal calls": "equal", **second}
 
 
 def _steady(kind: Kind, seed: int, way: Way) -> Ask:
     def ask(client: Client) -> Answer:
         draws, size = Draws(seed), Size(2, 4, 8)
-        layer, _ = layer_of(client, kind, layer_weights(kind, draws, size.width), way)
-        return twice(client, layer, batch_of(kind, draws, size))
+        layer, parts = layer_of(client, kind, layer_weights(kind, draws, size.width), way)
+        return twice(client, layer, parts, batch_of(kind, draws, size))
 
     return ask
 

@@ -61,7 +61,9 @@ def numbers(
             answer = {
                 name: value for name, value in answer.items() if not name.startswith("gradient of norm")
             }
-        return {**answer, **heard_by_layers(client, kind, parts, given)}
+        of_layers = {name: own for name, own in weights.items() if name != "norms"}
+        gradients = client.gradients_of_parts(stack, of_layers)
+        return {**answer, **gradients, **heard_by_layers(client, kind, parts, given)}
 
     return ask
 
@@ -98,13 +100,15 @@ def _fresh(kind: Kind, seed: int, norm: str) -> Ask:
 
 
 def _steady(kind: Kind, seed: int, way: Way) -> Ask:
-    """The result of many layers in train mode: who leaves out one now and then leaves out some of them."""
+    """The result of layers, of many in train mode: who leaves out one now and then leaves out some of them."""
 
     def ask(client: Client) -> Any:
         draws, size = Draws(seed), Size(2, 4, 8)
-        layers = DEEP if way.norm == "pre" else 3
-        stack, _ = stack_of(client, kind, stack_weights(kind, draws, size.width, layers, scale=0.2), way)
-        return twice(client, stack, batch_of(kind, draws, size))
+        layers = DEEP if way.norm == "pre" and way.training else 3
+        weights = stack_weights(kind, draws, size.width, layers, scale=0.2)
+        stack, parts = stack_of(client, kind, weights, way)
+        made = {name: part for name, part in parts.items() if name in weights}
+        return twice(client, stack, made, batch_of(kind, draws, size))
 
     return ask
 
@@ -171,6 +175,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         one(title("the gradient in eval mode"), "gradients", still),
         with_fixed_inputs(one(title("train mode"), "gradients", fixed)),
         one(title("train mode"), "train", train, "train mode"),
+        one(title("eval mode"), "train", _steady(kind, seed + 27, way)),
         under_no_grad(one(title("three layers"), norm, numbers(kind, seed + 26, 3, way=way, forms=padding))),
     ]
     for dtype in (torch.float64, torch.bfloat16):

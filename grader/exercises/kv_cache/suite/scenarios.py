@@ -18,6 +18,7 @@ from grader.api import (
     Scenario,
     Subject,
     Submission,
+    after_other_weights,
     beside_another,
     grading_of,
     is_bias_of,
@@ -120,6 +121,15 @@ def _gradients(seed: int, shape: tuple[int, int, int], heads: int, *, training: 
     return ask
 
 
+def _first(seed: int) -> Ask:
+    def ask(client: Client) -> Answer:
+        return client.first_gradients(
+            client.part("Stepper", client.make(NAME, 8, 2)), Draws(seed).normal(2, 3, 8)
+        )
+
+    return ask
+
+
 def _parameters(width: int, heads: int) -> Ask:
     def ask(client: Client) -> Answer:
         own = own_parameters(client.make(NAME, width, heads).parameters())
@@ -177,6 +187,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("many sentences", "steps", _plain(seed + 16, (Draws(seed).length(), 3, 8), 2), "many sentences"),
         _one(f"3 steps of [2, 1, {wide}], one head", "steps", _plain(seed + 27, (2, 3, wide), 1), "wide vectors"),
         under_no_grad(_one("5 steps of [2, 1, 8]", "steps", _plain(seed + 24, (2, 5, 8), 2))),
+        after_other_weights(_one("4 steps of [2, 1, 8]", "steps", _plain(seed + 28, (2, 4, 8), 2))),
         _one(
             "steps of zeros", "steps", _plain(seed + 20, (2, 5, 8), 2, zeros=with_zeros),
             *traits_of("vectors of zeros"),
@@ -200,6 +211,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         beside_another(_one("3 steps of [2, 1, 8]", "memory", _plain(seed + 17, (2, 3, 8), 2)), 12, 3),
         _one("the first step", "gradients", _gradients(seed + 11, (2, 1, 8), 2), "the backward pass"),
         _one("the fourth step", "gradients", _gradients(seed + 12, (2, 4, 8), 2), "the backward pass"),
+        _one("the weights that it starts with", "gradients", _first(seed + 29)),
         _one("train mode, 5 steps", "steps", _plain(seed + 21, (2, 5, 8), 2, training=True), "train mode"),
         _one(
             "train mode, the fourth step", "gradients", _gradients(seed + 22, (2, 4, 8), 2, training=True),

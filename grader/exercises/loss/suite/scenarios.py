@@ -178,6 +178,7 @@ def _levels(seed: int) -> Ask:
 def _gradients(seed: int) -> list[Scenario]:
     draws = Draws(seed + 72)
     drawn_pad, drawn_smoothing = draws.integer(1, 39), draws.integer(2, 95) / 100
+    vocab = draws.integer(66, 130)
 
     def ask(ids: Sequence[Sequence[int]], smoothing: float, pad: int = 0, vocab: int = 9) -> Ask:
         def call_backward(client: Client) -> Answer:
@@ -197,7 +198,7 @@ def _gradients(seed: int) -> list[Scenario]:
             f"the gradient, with smoothing={drawn_smoothing}, pad={drawn_pad}",
             LOSS,
             "gradients",
-            ask(_many(seed + 73, 2, draws.length(), 39), drawn_smoothing, drawn_pad, 40),
+            ask(_many(seed + 73, 2, draws.length(), vocab - 1), drawn_smoothing, drawn_pad, vocab),
             torch.float64,
             traits=backward,
         ),

@@ -153,7 +153,8 @@ def _dropped(name: str, seed: int, rate: float) -> Ask:
         shown = branch.abs() > 0.2  # enough to divide by
         kept = torch.where(shown, (total - x) / branch, 0.0)
         facts = dropping_facts(kept, rate, shown, branch)
-        facts["a second call drops"] = drawn_again(output, client.call(instance, x).get("output"))
+        again = [client.call(instance, x).get("output") for _ in range(2)]
+        facts["a second call drops"] = drawn_again(output, *again)
         first = next((one["x"] for one in noted(parts["sublayer"]) if "x" in one), None)
         return {
             **facts,

@@ -17,6 +17,7 @@ from grader.api import (
     Subject,
     Submission,
     after_another_dtype,
+    after_other_weights,
     alike,
     beside_an_equal_one,
     beside_another,
@@ -122,6 +123,12 @@ def _rest(name: str, seed: int) -> list[Scenario]:
         ),
         beside_an_equal_one(Scenario("x of [3, 3, 6]", name, "train", _plain(name, (3, 3, 6), 9, seed + 33))),
     ]
+    if name == LEARNED:
+        made.append(
+            after_other_weights(
+                Scenario("x of [2, 6, 8]", name, "train", _plain(name, (2, 6, 8), 9, seed + 35))
+            )
+        )
     for dtype in (torch.float64, torch.bfloat16):
         said_so = f"{str(dtype)[6:]} inputs"
         ask = _plain(name, (2, 6, 8), 10, seed + 30)

@@ -9,7 +9,15 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 
-from grader.api import Answer, Client, Instance, ParameterInfo, SubmissionError, own_parameters
+from grader.api import (
+    Answer,
+    Client,
+    Instance,
+    ParameterInfo,
+    SubmissionError,
+    own_parameters,
+    start_facts,
+)
 from grader.exercises.positions.reference import LEARNED, REFERENCE, namespace
 
 Construct = Callable[[str, Sequence[Any], Mapping[str, Any]], Instance]
@@ -128,7 +136,7 @@ def load(client: Client, instance: Instance, table: Tensor) -> dict[str, str]:
     trained = sum(info.value.numel() for info in parameters.values() if info.requires_grad)
     order = order_of(client.submission.construct, parameters, table.shape)
     instance.load(filled(client.cast(table), parameters, order))
-    return {"parameters": str(total), "trainable parameters": str(trained)}
+    return {"parameters": str(total), "trainable parameters": str(trained), **start_facts(parameters)}
 
 
 def gradients(client: Client, instance: Instance, x: Tensor, cotangent: Tensor, table: Tensor) -> Answer:

@@ -211,29 +211,32 @@ class Put:
         again = shown(encoded, source, self.size.pad).get("output")
         return {**found, **({"memory of the second batch": again} if isinstance(again, Tensor) else {})}
 
-    def gradients(self, client: Client) -> Answer:
-        """Of forward: in the projection, and in both tables. Its bias is free to be there."""
+    def gradients(self, client: Client, method: str = "") -> Answer:
+        """Of forward, or of another method: in the projection, whose bias is free, in all parts, and in memory."""
         draws, model, source, target = self.begin(client)
-        outcome = model.call(client.cast((source, target)))
-        cotangent = draws.normal(*target.shape, self.size.tgt_vocab)
-        cotangent = client.cast(cotangent.masked_fill((target == self.size.pad)[:, :, None], 0.0))
-        if not isinstance(outcome.value, Tensor) or outcome.value.shape != cotangent.shape:
-            return {"result": "no logits"}
-        if outcome.handle is None:
-            return {"gradient": "none"}
-        arrived = model.backward(outcome, [cotangent.to(outcome.value.dtype)]).parameters
-        shapes = {"src": self.size.src_vocab, "tgt": self.size.tgt_vocab}
-        own = client.own_gradients(model, arrived)
-        answer: dict[str, Tensor | str] = {name: x for name, x in own.items() if name.endswith("weight")}
-        for side, vocab in shapes.items():
-            found = [
-                g
-                for name, g in arrived.items()
-                if g is not None and name.endswith("judge_table") and g.shape[:1] == (vocab,)
-            ]
-            none = torch.zeros(vocab, self.size.d_model, dtype=client.dtype)
-            answer[f"gradient of {side}_embed"] = found[0] if found else none
-        return answer
+        memory = draws.normal(*source.shape, self.size.d_model)
+        ids, given, last = {
+            "": (target, (source, target), self.size.tgt_vocab),
+            "encode": (source, (source,), self.size.d_model),
+            "decode": (target, (target, memory, source), self.size.tgt_vocab),
+        }[method]
+        cotangent = draws.normal(*ids.shape, last).masked_fill((ids == self.size.pad)[:, :, None], 0.0)
+        grad = (1,) if method == "decode" else ()
+        answer = client.call(model, *given, method=method, grad=grad, cotangent=cotangent)
+        weights = drawn(Draws(self.seed), self.size, max(MAX_LEN, *self.lengths))
+        parts = {name: own for name, own in weights.items() if name != "head"}
+        arrived = {**answer, **client.gradients_of_parts(model, parts)}
+        left_out = ("head.weight", "bias") if method == "encode" else ("bias",)
+        of_all = (one for one in arrived.items() if one[0].startswith("gradient"))
+        return {name: x for name, x in of_all if not name.endswith(left_out)}
+
+    def gradients_of_encode(self, client: Client) -> Answer:
+        """See `gradients`."""
+        return self.gradients(client, "encode")
+
+    def gradients_of_decode(self, client: Client) -> Answer:
+        """See `gradients`."""
+        return self.gradients(client, "decode")
 
     def in_training(self, client: Client) -> Answer:
         """Nothing is dropped: two equal calls give the same."""
@@ -353,6 +356,8 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         beside_another(_one("decode, PAD at the end", "memory", Put(seed + 21).decode), pad=1),
         _one("the gradient", "gradients", Put(seed + 12).gradients, "the backward pass"),
         _one("train mode, the gradient", "gradients", trained.gradients, "the backward pass"),
+        _one("encode, the gradient", "gradients", trained.gradients_of_encode, "the backward pass"),
+        _one("decode, the gradient", "gradients", trained.gradients_of_decode, "the backward pass"),
         _one("train mode", "train", Put(seed + 13, training=True).in_training, "train mode"),
         _one("train mode, encode", "train", trained.encode, "train mode"),
         _one("train mode, decode", "train", trained.decode, "train mode"),
@@ -371,7 +376,10 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 AXES = {
     "Transformer, encode*": ("sentence", "position", "feature"),
     "*: memory of *": ("sentence", "position", "feature"),
-    "*: gradient of *": ("token id", "feature"),
+    "*: gradient of *, table": ("token id", "feature"),
+    "*: gradient of head.weight": ("token id", "feature"),
+    "*: gradient of 1": ("sentence", "position", "feature"),
+    "*: gradient of *": ("feature", "feature"),
     "*": ("sentence", "position", "token id"),
 }
 SUBJECT = Subject("transformer", scenarios, (REFERENCE,), namespace, axes=AXES)
