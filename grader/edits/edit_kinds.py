@@ -307,9 +307,6 @@ def of_call(node: ast.Call) -> Iterator[ast.AST]:
     """Of a call: another function, arguments in another order or left out, one call less."""
     function, args, words = node.func, node.args, node.keywords
     name = called(function)
-    if name == "repeat" and isinstance(function, ast.Attribute) and args:
-        first = args[0].value if isinstance(args[0], ast.Starred) else args[0]
-        yield method(function.value, "repeat_interleave", first, constant(0))
     for kinds, names in KINDS:
         for other in kinds if name in names else ():
             yield ast.Call(function_named(function, other), args, words)

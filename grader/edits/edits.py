@@ -36,7 +36,14 @@ from grader.edits.kept_things import (
 from grader.edits.keys import with_longer_key
 from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut
-from grader.edits.like_others import called_like, made_like, of_table, out_of_date, returned_like
+from grader.edits.like_others import (
+    called_like,
+    made_like,
+    of_table,
+    out_of_date,
+    returned_like,
+    wrapped_like,
+)
 from grader.edits.loops import Loops
 from grader.edits.made_once import MadeOnce
 from grader.edits.missing_calls import with_calls, with_decorators
@@ -302,6 +309,7 @@ class Edits:
             self._using(returned_like),
             self._using(made_like),
             self._using(called_like),
+            self._using(wrapped_like),
             self._moves.under_a_context,
             self._changes.of_a_part,
             self._changes.rescaled,

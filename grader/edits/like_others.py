@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from grader.edits.code import Code
+from grader.edits.parsed import MOST_FILES, nodes_of
 from grader.edits.syntax import called
 
 MOST = 3  # of one kind, at one place
@@ -44,18 +46,79 @@ def made_like(node: ast.AST, code: Code) -> Iterator[ast.Assign]:
 
 def called_like(node: ast.AST, code: Code) -> Iterator[ast.Call]:
     """A call with the arguments of another one of the same function that hands on more, or with None where that has
-    one that this leaves out."""
+    one that this leaves out; with the numbers that another one of the same method has: `ids.ne(0)`."""
     function = code.function(node) if isinstance(node, ast.Call) else None
     if not isinstance(node, ast.Call) or function is None:
         return
     calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)]
     alike = [one for one in calls if ast.unparse(one.func) == ast.unparse(node.func)]
     own = list(map(ast.unparse, node.args))
+    everywhere = (one for one in nodes_of(code.tree) if isinstance(one, ast.Call) and one.args)
+    for other in everywhere if own and isinstance(node.func, ast.Attribute) else ():
+        fixed = all(isinstance(one, ast.Constant) for one in other.args)
+        if fixed and ast.unparse(other.func) == ast.unparse(node.func) and not other.keywords:
+            yield ast.Call(node.func, other.args, node.keywords)
     for other in [one for one in alike if len(one.args) > len(own)][:MOST]:
         if {*own} <= {*map(ast.unparse, other.args)}:
             given = [one if ast.unparse(one) in own else ast.Constant(None) for one in other.args]
             yield ast.Call(node.func, given, node.keywords)
             yield ast.Call(node.func, other.args, node.keywords)
+
+
+def wrapped_like(node: ast.AST, code: Code) -> Iterator[ast.AST]:
+    """What is negated elsewhere, or goes through a function of the file's own, where it does not: `~self.hidden(src)`;
+    `return swap(last(h))` beside another `return swap(h)`."""
+    if isinstance(node, ast.Return) and node.value is not None and (function := code.function(node)):
+        others = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one is not node]
+        around = [one for one in others if one is not None and _inside(one, code.tree) is not None]
+        if _inside(node.value, code.tree) is None:
+            yield from (ast.Return(_around(one, node.value)) for one in around[:MOST])
+    elif isinstance(node, (ast.Call, ast.Name, ast.Attribute)):
+        kinds = (ast.UnaryOp, ast.Call) if isinstance(node, ast.Call) else (ast.UnaryOp,)
+        around = [one for one in _wrapped(code.tree).get(_said(node), ()) if isinstance(one, kinds)]
+        yield from (_around(one, node) for one in around[:MOST] if _inside(one, code.tree) is not node)
+
+
+@lru_cache(MOST_FILES)
+def _wrapped(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    """What is negated, or goes through a function of the file's own, by the function or the name inside; each once."""
+    found: dict[str, dict[str, ast.expr]] = {}
+    for node in nodes_of(tree):
+        inside = _inside(node, tree)
+        if inside is not None and (said := _said(inside)):
+            found.setdefault(said, {})[ast.unparse(_around(node, ast.Name("_", ast.Load())))] = node
+    return {said: list(some.values()) for said, some in found.items()}
+
+
+def _inside(node: ast.AST, tree: ast.Module) -> ast.expr | None:
+    """What is negated, or is the one argument of a function of the file's own; None of anything else."""
+    if isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
+        return node.operand
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        return node.args[0] if called(node.func) in _defined(tree) else None
+    return None
+
+
+@lru_cache(MOST_FILES)
+def _defined(tree: ast.Module) -> set[str]:
+    return {one.name for one in nodes_of(tree) if isinstance(one, ast.FunctionDef)}
+
+
+def _around(wrapper: ast.expr, value: ast.expr) -> ast.expr:
+    """The same around something else."""
+    if isinstance(wrapper, ast.UnaryOp):
+        return ast.UnaryOp(wrapper.op, value)
+    return ast.Call(wrapper.func, [value], [])
+
+
+def _said(node: ast.expr) -> str:
+    """The function that is called, or the name that is read."""
+    of = node.func if isinstance(node, ast.Call) else node
+    return (
+        ast.unparse(of) + "()" * isinstance(node, ast.Call)
+        if isinstance(of, (ast.Name, ast.Attribute))
+        else ""
+    )
 
 
 def of_table(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:

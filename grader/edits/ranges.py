@@ -66,13 +66,22 @@ def back_in_order(node: ast.AST) -> Iterator[ast.stmt]:
         yield ast.Assign(node.targets, method(node.value, "argsort"))
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):  # `back = order`
         yield ast.Assign(node.targets, ast.parse(BACK.format(node.value.id), mode="eval").body)
-    read = [one.slice for one in ast.walk(node.value) if isinstance(one, ast.Subscript)]
-    for name in dict.fromkeys(one.id for one in read if isinstance(one, ast.Name)):
+    for name in dict.fromkeys(one.id for one in _orders(node.value)):
         new = copy.deepcopy(node)
-        for one in ast.walk(new):
-            if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Name) and one.slice.id == name:
-                one.slice = ast.parse(BACK.format(name), mode="eval").body
+        index = _InPlaceOf(
+            ast.dump(ast.Name(name, ast.Load())), ast.parse(BACK.format(name), mode="eval").body
+        )
+        for one in ast.walk(new.value):
+            if isinstance(one, ast.Subscript):
+                one.slice = index.visit(one.slice)
         yield new
+
+
+def _orders(node: ast.AST) -> Iterator[ast.Name]:
+    """The names by which something is read: `x[order]`, `x[:, order]`."""
+    for one in ast.walk(node):
+        index = one.slice if isinstance(one, ast.Subscript) else None
+        yield from (part for part in getattr(index, "elts", [index]) if isinstance(part, ast.Name))
 
 
 ORDERS = "tensor", "as_tensor", "LongTensor", "argsort"
@@ -101,7 +110,7 @@ def of_all(node: ast.AST, code: Code) -> Iterator[str]:
         for part in ast.walk(iterable):
             index = part.slice if isinstance(part, ast.Subscript) else None
             if isinstance(part, ast.Subscript) and isinstance(index, ast.Constant) and index.value == 0:
-                inner = _InPlaceOf(ast.dump(part)).visit(copy.deepcopy(iterable))
+                inner = _InPlaceOf(ast.dump(part), ast.Name("one", ast.Load())).visit(copy.deepcopy(iterable))
                 rounds = [
                     ast.comprehension(ast.Name("one", ast.Store()), part.value, [], 0),
                     ast.comprehension(ast.Name("each", ast.Store()), inner, [], 0),
@@ -110,13 +119,12 @@ def of_all(node: ast.AST, code: Code) -> Iterator[str]:
 
 
 class _InPlaceOf(ast.NodeTransformer):
-    """Writes `one` in place of an expression. Args: dumped: the expression."""
+    """Puts another expression in place of one. Args: dumped: the one."""
 
-    def __init__(self, dumped: str) -> None:
-        self._dumped = dumped
+    def __init__(self, dumped: str, other: ast.expr) -> None:
+        self._dumped, self._other = dumped, other
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+    def visit(self, node: ast.AST) -> ast.AST:
         if ast.dump(node) == self._dumped:
-            return ast.Name("one", ast.Load())
-        self.generic_visit(node)
-        return node
+            return self._other
+        return self.generic_visit(node)

@@ -538,7 +538,7 @@ def in_words(value: object) -> str:
         return "one tensor"
     if isinstance(value, (tuple, list)) and len(value) < FEW:
         return f"a {type(value).__name__} of {len(value)} ({', '.join(map(in_words, value))})"
-    return f"a {getattr(value, 'type_name', type(value).__name__)}"
+    return f"a {' '.join(getattr(value, 'type_name', type(value).__name__).split())}"
 
 
 def _or_zero(gradient: Tensor | None, like: Tensor) -> Tensor:
