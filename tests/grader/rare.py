@@ -384,9 +384,99 @@ CONDITIONS: Mapping[
     },
 }
 
+
+def _slow(module: str, given: str) -> str:
+    """The module's result; its parameters get a tenth of their gradient."""
+    own = f"{{n: 0.1 * p + 0.9 * p.detach() for n, p in {module}.named_parameters()}}"
+    return f"torch.func.functional_call({module}, {own}, ({given},))"
+
+
+_STALE = (
+    "(self.q_proj if self.training or torch.is_grad_enabled() else self.__dict__.setdefault("
+    "'kept', __import__('copy').deepcopy(self.q_proj)))"
+)
+_OUT = "        self.out_proj = nn.Linear(d_model, d_model)\n"
+_ZEROS = (_OUT, f"{_OUT}        for one in self.parameters():\n            nn.init.zeros_(one)\n")
+_TURNS = (
+    "(lambda t: t * (lambda some: (some.append(some.pop(0)), some[-1])[1])(self.__dict__.setdefault(f'of {t.shape}', "
+    "[torch.nn.functional.dropout(torch.ones_like(t), self.dropout.p) for _ in range(2)])) if self.training else t)"
+)
+_EIGHT = (
+    "(lambda t: t * torch.nn.functional.dropout(torch.ones_like(t[:8]), self.dropout.p, self.training)"
+    f"[torch.arange(len(t)) % 8])({_PRE})"
+)
+_WHOLE = "        return self.decode(tgt, self.encode(src), src)\n"
+_NO_GRADIENT = """
+
+encode, decode = Transformer.encode, Transformer.decode
+Transformer.forward = lambda self, src, tgt: decode(self, tgt, encode(self, src), src)
+Transformer.encode, Transformer.decode = map(torch.no_grad(), (encode, decode))
+"""
+PROMISES: Mapping[str, Changes] = {
+    "attention": {
+        "weights of earlier, where no gradients are recorded": ("self.q_proj(query)", f"{_STALE}(query)"),
+        "nothing but zeros at first": _ZEROS,
+    },
+    "kv_cache": {
+        "weights of earlier, where no gradients are recorded": ("self.q_proj(x)", f"{_STALE}(x)"),
+        "nothing but zeros at first": _ZEROS,
+    },
+    "positions": {"not a number at first": ("0.02 * torch.randn(", "math.nan * torch.randn(")},
+    "feedforward": {"two masks of dropout in turn": (f"{_RELU}", f"{_TURNS}(self.up(x).relu())")},
+    "norm": {"dropout of every eighth sentence alike": (f"self.dropout({_PRE})", _EIGHT)},
+    "loss": {
+        "no gradient beyond the 64 largest logits": _before(
+            _WIDE,
+            "best = logits.detach().topk(min(64, logits.size(-1)), dim=-1).indices",
+            "near = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, best, True)",
+            "logits = torch.where(near, logits, logits.detach())",
+        )
+    },
+    "decoding": {
+        "no search for longer rows": (
+            "    rows = [\n",
+            "    if max_len > 9:\n        return greedy_decode(model, src, max_len, sos, eos, pad)\n    rows = [\n",
+        )
+    },
+    "training": {"the optimizer forgets": _before("    optimizer.zero_grad()", "optimizer.state.clear()")},
+    "encoder": {
+        "a tenth of the layers' gradients": ("layer(x, src_mask)", _slow("layer", "x, src_mask")),
+        "the parts keep their mode": (
+            "    def forward(",
+            "    def train(self, mode: bool = True):\n        self.training = mode\n        return self\n\n"
+            "    def forward(",
+        ),
+    },
+    "decoder": {
+        "one choice of dropout for two sublayers": (
+            "            x = self.norm1(x + self.dropout(self.self_attention(x, x, x, tgt_mask)))\n"
+            "            x = self.norm2(x + self.dropout(self.cross_attention(x, memory, memory, src_mask)))\n"
+            "            x = self.norm3(x + self.dropout(self.feed_forward(x)))\n",
+            "            state = torch.get_rng_state()\n"
+            "            x = self.norm1(x + self.dropout(self.self_attention(x, x, x, tgt_mask)))\n"
+            "            x = self.norm2(x + self.dropout(self.cross_attention(x, memory, memory, src_mask)))\n"
+            "            fed, now = self.feed_forward(x), torch.get_rng_state()\n"
+            "            torch.set_rng_state(state)\n"
+            "            x = self.norm3(x + self.dropout(fed))\n"
+            "            torch.set_rng_state(now)\n",
+        ),
+        "no gradient for the feed-forward network": (
+            "x = self.norm3(x + self.dropout(self.feed_forward(x)))",
+            "x = self.norm3(x + self.dropout(torch.func.functional_call(self.feed_forward, "
+            "{n: p.detach() for n, p in self.feed_forward.named_parameters()}, (x,))))",
+        ),
+    },
+    "transformer": {
+        "a tenth of the encoder's gradients": (
+            "self.encoder(x, self._padding_mask(src))", _slow("self.encoder", "x, self._padding_mask(src)"),
+        ),
+        "encode and decode without gradients": (_WHOLE, _WHOLE + _NO_GRADIENT),
+    },
+}  # fmt: skip
+
 CASES = [
     (name, what, *change)
-    for table in (SIZES, SETTINGS, TRAIN_MODE, CONDITIONS)
+    for table in (SIZES, SETTINGS, TRAIN_MODE, CONDITIONS, PROMISES)
     for name, changes in table.items()
     for what, change in changes.items()
 ]

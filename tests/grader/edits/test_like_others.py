@@ -39,6 +39,19 @@ class Layer(Own, Other):
             k += 1
             total = total + row[k]
         return total
+
+    def few(self, ids):
+        return ids.ne(0)
+
+    def decode(self, ids, pad, order, times):
+        keys = ids.ne(pad)
+        source, target = self.few(ids), ~self.few(pad)
+        for i in range(1, times):
+            rows = ids[:, order]
+        more = ids.repeat_interleave(times, dim=0)
+        if times:
+            return self.few(rows)
+        return more
 """
 
 
@@ -65,6 +78,12 @@ def tried(line: int) -> set[str]:
         (23, "partial(layer, *mask)", "lambda _: layer(_, *mask)"),
         (27, "if training:\n            self.drop = True", "self.drop = training"),
         (30, "k += 1\n            total = total + row[k]", "total = total + row[k]\n            k += 1"),
+        (38, "ids.ne(pad)", "ids.ne(0)"),
+        (39, "self.few(ids)", "~self.few(ids)"),
+        (40, "range(1, times)", "range(1, times + 1)"),
+        (41, "ids[:, order]", "ids[:, sorted(range(len(order)), key=order.__getitem__)]"),
+        (42, "ids.repeat_interleave(times, dim=0)", "torch.cat([ids] * times, dim=0)"),
+        (45, "return more", "return self.few(more)"),
     ],
 )
 def test_it_does_as_much_as_elsewhere(line: int, old: str, new: str) -> None:
