@@ -13,6 +13,7 @@ from grader.edits.syntax import called
 
 MOST = 3  # of one kind, at one place
 VALUES = (ast.BinOp, ast.Call)
+Wrapper = ast.UnaryOp | ast.Call
 
 
 def out_of_date(node: ast.AST, code: Code) -> Iterator[ast.Name]:
@@ -70,7 +71,7 @@ def wrapped_like(node: ast.AST, code: Code) -> Iterator[ast.AST]:
     `return swap(last(h))` beside another `return swap(h)`."""
     if isinstance(node, ast.Return) and node.value is not None and (function := code.function(node)):
         others = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one is not node]
-        around = [one for one in others if one is not None and _inside(one, code.tree) is not None]
+        around = [one for one in others if isinstance(one, Wrapper) and _inside(one, code.tree) is not None]
         if _inside(node.value, code.tree) is None:
             yield from (ast.Return(_around(one, node.value)) for one in around[:MOST])
     elif isinstance(node, (ast.Call, ast.Name, ast.Attribute)):
@@ -80,12 +81,12 @@ def wrapped_like(node: ast.AST, code: Code) -> Iterator[ast.AST]:
 
 
 @lru_cache(MOST_FILES)
-def _wrapped(tree: ast.Module) -> dict[str, list[ast.expr]]:
+def _wrapped(tree: ast.Module) -> dict[str, list[Wrapper]]:
     """What is negated, or goes through a function of the file's own, by the function or the name inside; each once."""
-    found: dict[str, dict[str, ast.expr]] = {}
+    found: dict[str, dict[str, Wrapper]] = {}
     for node in nodes_of(tree):
         inside = _inside(node, tree)
-        if inside is not None and (said := _said(inside)):
+        if isinstance(node, Wrapper) and inside is not None and (said := _said(inside)):
             found.setdefault(said, {})[ast.unparse(_around(node, ast.Name("_", ast.Load())))] = node
     return {said: list(some.values()) for said, some in found.items()}
 
@@ -104,7 +105,7 @@ def _defined(tree: ast.Module) -> set[str]:
     return {one.name for one in nodes_of(tree) if isinstance(one, ast.FunctionDef)}
 
 
-def _around(wrapper: ast.expr, value: ast.expr) -> ast.expr:
+def _around(wrapper: Wrapper, value: ast.expr) -> ast.expr:
     """The same around something else."""
     if isinstance(wrapper, ast.UnaryOp):
         return ast.UnaryOp(wrapper.op, value)

@@ -6,6 +6,7 @@ import ast
 import copy
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
@@ -71,7 +72,7 @@ def back_in_order(node: ast.AST) -> Iterator[ast.stmt]:
         index = _InPlaceOf(
             ast.dump(ast.Name(name, ast.Load())), ast.parse(BACK.format(name), mode="eval").body
         )
-        for one in ast.walk(new.value):
+        for one in ast.walk(new):
             if isinstance(one, ast.Subscript):
                 one.slice = index.visit(one.slice)
         yield new
@@ -124,7 +125,7 @@ class _InPlaceOf(ast.NodeTransformer):
     def __init__(self, dumped: str, other: ast.expr) -> None:
         self._dumped, self._other = dumped, other
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: ast.AST) -> Any:
         if ast.dump(node) == self._dumped:
             return self._other
         return self.generic_visit(node)
