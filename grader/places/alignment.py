@@ -9,6 +9,7 @@ is not the same, although it has the same numbers.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, lru_cache, wraps
@@ -107,7 +108,7 @@ class RightValues:
         self.plain_steps: list[
             tuple[int, Plain]
         ] = []  # what steps gave besides tensors, after how many of these
-        self._by_size: dict[int, list[Right]] = {}
+        self._by_size: dict[int, list[Right]] = {}  # in the order of their sums
         self._plain: dict[str, list[tuple[str, Plain]]] = {}  # by form: what gave it, what it is
         self._functions: set[str] = set()  # what gave plain values: functions by name, or `STEP`
         self._stacks: dict[tuple[int, ...], list[Right]] = {}  # by shape
@@ -149,13 +150,13 @@ class RightValues:
             return None
         name, kept, summary = found.name, found.numbers, found.summary
         known = self._by_size.setdefault(kept.numel(), [])
-        for one in known:
+        for one in _between(known, summary[0], summary[0]):
             if one.summary == summary and one.numbers.shape == kept.shape and torch.equal(one.numbers, kept):
                 if name and not one.name:  # a step's result, met before as that of its last operation
                     one.name = name
                 return one
         self.values.append(found)
-        known.append(found)
+        insort(known, found, key=_sum_of)
         if len(self._stacks.setdefault(tuple(kept.shape), [])) < MOST_ALIKE:
             self._stacks[tuple(kept.shape)].append(found)
         return found
@@ -187,12 +188,9 @@ class RightValues:
         summary = summarised(numbers)
         size, total = numbers.numel(), summary[0]
         wide = 2 * self.close * (2 + max(abs(total), math.sqrt(summary[1]))) * (1 + size)
-        near = [
-            one
-            for one in self._by_size.get(size, ())
-            if abs(one.summary[0] - total) <= wide and self.near(one.summary, summary, size)
-        ]
-        near.sort(key=lambda one: (one.numbers.shape != numbers.shape, not one.name))
+        some = _between(self._by_size.get(size, []), total - wide, total + wide)
+        near = [one for one in some if self.near(one.summary, summary, size)]
+        near.sort(key=lambda one: (one.numbers.shape != numbers.shape, not one.name, one.order))
         return next((one for one in near if same_layout(numbers, one.numbers, self.close)), None)
 
     def near(self, a: Summary, b: Summary, size: int) -> bool:
@@ -437,6 +435,16 @@ def _rows_end(shape: Sequence[int], row: Sequence[int]) -> int:
     """How many axes come before those of a row; 0 if a value has no such rows."""
     at = len(shape) - len(row)
     return at if at > 0 and tuple(shape[at:]) == tuple(row) else 0
+
+
+def _sum_of(one: Right) -> float:
+    return one.summary[0]
+
+
+def _between(values: list[Right], least: float, most: float) -> list[Right]:
+    """Those of values in the order of their sums whose sum is not less, and not more."""
+    begin = bisect_left(values, least, key=_sum_of)
+    return values[begin : bisect_right(values, most, begin, key=_sum_of)]
 
 
 def level(numbers: Tensor) -> bool:
