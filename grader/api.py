@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         mean_after,
         no_shape,
         repeats,
+        said_of_factor,
         unaffine,
     )
     from grader.engine.factors import factor, made_of
@@ -149,6 +150,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "mean_after",
         "no_shape",
         "repeats",
+        "said_of_factor",
         "unaffine",
     ),
     "grader.engine.factors": ("factor", "made_of"),

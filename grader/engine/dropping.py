@@ -49,11 +49,21 @@ def dropping_facts(
     each = even and not whole and choice["one choice for all"] == NOWHERE
     return {
         "share of the branch dropped": f"{usual:g}",
-        "factor of what is kept": f"{float(left.median()):.2f}" if even else "uneven",
+        "factor of what is kept": said_of_factor(float(left.median()), rate, 2) if even else "uneven",
         "dropped": "in whole vectors" if whole and bool(gone.any()) else "number by number",
         **choice,
         ON_AVERAGE: mean_after(gone[shown], float(left.median()) if each else None),
     }
+
+
+def said_of_factor(factor: float, rate: float, digits: int) -> str:
+    """A factor with so many digits; the right one as it is, for rounding must not decide between two numbers.
+
+    Args:
+        rate: of dropout: what is kept is multiplied by 1 / (1 - rate).
+    """
+    right = 1 / (1 - rate)
+    return f"{right if abs(factor - right) < 0.5 * 10**-digits else factor:.{digits}f}"
 
 
 def mean_after(gone: Tensor, factor: float | None) -> str:

@@ -6,7 +6,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader.engine.dropping import ON_AVERAGE, alike_along, chosen, drawn_again, dropping_facts, mean_after
+from grader.engine.dropping import (
+    ON_AVERAGE,
+    alike_along,
+    chosen,
+    drawn_again,
+    dropping_facts,
+    mean_after,
+    said_of_factor,
+)
 
 AXES = ("sentences", "positions", "features")
 
@@ -48,6 +56,8 @@ def test_blocks_that_share_a_choice_are_seen_along_their_axis(dim: int, size: in
         assert alike_along(blocks, AXES) == f"for blocks along the {AXES[dim]}"
     halves = gone(120, 6, 8).repeat(1, 1, 2)
     assert alike_along(halves, AXES) == "for blocks along the features"
+    every_ninth = gone(9, 6, 16)[torch.arange(120) % 9]
+    assert alike_along(every_ninth, AXES) == "for blocks along the sentences"
 
 
 def test_how_large_numbers_are_does_not_decide_on_them() -> None:
@@ -86,6 +96,16 @@ def test_calls_are_told_apart() -> None:
     assert drawn_again(torch.ones(3), torch.ones(3)) == "the same numbers"
     assert drawn_again(torch.ones(3), torch.zeros(3)) == "other numbers"
     assert drawn_again(None, torch.zeros(3)) == "other numbers"
+    assert drawn_again(torch.ones(3), torch.zeros(3), torch.ones(3)) == "the same numbers"
+
+
+@pytest.mark.parametrize(
+    ("rate", "digits", "said"), [(0.68, 2, "3.13"), (0.36, 3, "1.562"), (0.5, 3, "2.000")]
+)
+def test_rounding_does_not_decide_how_a_right_factor_is_said(rate: float, digits: int, said: str) -> None:
+    for off in (-1e-5, 0.0, 1e-5):
+        assert said_of_factor(1 / (1 - rate) + off, rate, digits) == said
+    assert said_of_factor(1.0, rate, 2) == "1.00"
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.25, 0.5])

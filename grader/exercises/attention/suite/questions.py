@@ -23,6 +23,7 @@ from grader.api import (
     drawn_again,
     mean_after,
     own_parameters,
+    said_of_factor,
 )
 from grader.exercises.attention.reference import CLASS, FUNCTION, INPUTS, ROLES
 
@@ -258,7 +259,9 @@ def dropped(client: Client, asked: Question) -> Answer:
     factor = float(kept.mean()) if even and choice["one choice for all"] == NOWHERE else None
     return {
         "share of weights dropped": f"{_near(float(gone.double().mean()), asked.dropout, 1 - asked.dropout):g}",
-        "factor of the weights kept": f"{float(kept.mean()):.3f}" if even else "uneven",
+        "factor of the weights kept": said_of_factor(float(kept.mean()), asked.dropout, 3)
+        if even
+        else "uneven",
         "heads dropped as a whole": _yes(bool((gone.all(-1) | ~gone.any(-1)).all())),
         "dropped alike for all queries": _yes(bool((gone == gone[:, :1]).all())),
         "dropped alike for all heads": _yes(bool((gone == gone[:, :, :1]).all())),

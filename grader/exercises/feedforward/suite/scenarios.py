@@ -30,6 +30,7 @@ from grader.api import (
     no_shape,
     only_form,
     parameter_facts,
+    said_of_factor,
     traits_of,
     under_no_grad,
     with_dropped_gradients,
@@ -195,7 +196,9 @@ def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor], rate: f
     return {
         "share of hidden numbers dropped": f"{wanted_share:g}",
         "numbers of the output that are 0": "some" if bool((output == 0).any()) else "none",
-        "factor of the hidden numbers kept": f"{float(kept.mean()):.3f}" if even else "uneven",
+        "factor of the hidden numbers kept": said_of_factor(float(kept.mean()), rate, 3)
+        if even
+        else "uneven",
         **choice,
         ON_AVERAGE: mean_after(ratio.abs() <= 1e-3, factor),
     }
