@@ -65,6 +65,15 @@ from grader.edits.other_names import (
 )
 from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of
+from grader.edits.python_slips import (
+    all_handed_on,
+    by_another_field,
+    by_value,
+    not_its_own,
+    of_the_object,
+    to_the_longest,
+    with_its_base,
+)
 from grader.edits.ranges import back_in_order, begun_elsewhere, heap_in_order, of_all, of_blocks
 from grader.edits.several import Several
 from grader.edits.signs import flipped, negated_loss, unsigned
@@ -310,6 +319,9 @@ class Edits:
             self._using(made_like),
             self._using(called_like),
             self._using(wrapped_like),
+            self._using(by_another_field),
+            self._using(by_value),
+            to_the_longest,
             self._moves.under_a_context,
             self._changes.of_a_part,
             self._changes.rescaled,
@@ -371,8 +383,12 @@ class Edits:
 
     def wired(self) -> Iterator[tuple[int, str]]:
         """Lines, each with the file in which what all functions use is otherwise: the order of a class's bases,
-        an entry of a table, a property that is kept."""
-        of = (self._blocks.bases_exchanged, self._using(of_table), self._using(computed_each_time))
+        an entry of a table, a property that is kept; what goes wrong in Python."""
+        of = (
+            self._blocks.bases_exchanged,
+            *map(self._using, (of_table, computed_each_time)),
+            *map(self._using, (not_its_own, of_the_object, with_its_base, all_handed_on)),
+        )
         kinds = (ast.ClassDef, ast.Dict, ast.FunctionDef)
         lines = [at for at, nodes in self._code.nodes.items() if any(isinstance(n, kinds) for n in nodes)]
         yield from self._in_turn([(lines, of)])

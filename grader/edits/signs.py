@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.edits.code import Code
 from grader.edits.edit_kinds import OPERATORS, by_one
-from grader.edits.syntax import called, method
+from grader.edits.syntax import called, function_named, method
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
@@ -53,6 +53,8 @@ def _call_flipped(node: ast.Call) -> Iterator[ast.expr]:
         start, end, step = ([], first, others) if not others else ([first], others[0], others[1:])
         for other in by_one(end) if not isinstance(end, (ast.Constant, ast.BinOp)) else ():
             yield ast.Call(node.func, [*start, other, *step], [])
+    elif name == "copy":
+        yield ast.Call(function_named(node.func, "deepcopy"), node.args, node.keywords)
     elif name == "repeat" and of is not None:
         times = first.value if isinstance(first, ast.Starred) else first
         yield method(of, "repeat_interleave", times, ast.Constant(0))

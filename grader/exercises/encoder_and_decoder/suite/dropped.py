@@ -100,6 +100,9 @@ def _sublayers(
         if stream is None or h is None or after is None:
             return {**facts, f"{name} adds to": "what cannot be read"}
         branch = _branch(name, weights, h, memory)
+        facts[f"{name}, {'its input' if norm == 'pre' else 'the result'}"] = _normed(
+            h if norm == "pre" else after
+        )
         bare = norm == "pre" and name == kind.parts[-1]
         total = after if bare else unaffine(after, stream, (SIZE.width - 1, SIZE.width - 2))
         rows = (stream[..., -1] - stream[..., -2]).abs() > 0.5  # [B, T], enough to divide by
@@ -116,6 +119,13 @@ def _sublayers(
         before.append(choice)
         stream = total if norm == "pre" else after
     return facts
+
+
+def _normed(rows: Tensor) -> str:
+    """Return whether rows come from a norm that is new: of mean 0 and variance 1. Constant ones have variance 0."""
+    mean, variance = rows.mean(-1).abs(), rows.var(-1, unbiased=False)
+    is_normed = float(mean.max()) < 0.01 and float(variance.max()) < 1.01
+    return "normed" if is_normed and float(variance.median()) > 0.9 else "not normed"
 
 
 def _beside(choice: tuple[Tensor, Tensor], before: tuple[Tensor, Tensor]) -> str:

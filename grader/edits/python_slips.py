@@ -1,0 +1,116 @@
+"""What goes wrong in Python and not in mathematics: a name of an inner function alone, an attribute of the class where
+one of the object is meant, a method that does not call the one it overrides, arguments that are dropped on the way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.code import Code
+from grader.edits.parsed import nodes_of
+from grader.edits.syntax import called
+
+OVERRIDDEN = ("train", "apply", "_apply", "requires_grad_", "zero_grad", "load_state_dict")  # of every module
+FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+MOST_FIELDS = 6
+
+
+def not_its_own(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """A name that an inner function gives a value, and that is the outer one's: with `nonlocal`."""
+    if not isinstance(node, ast.FunctionDef):
+        return
+    outer = _given_a_value(node)
+    for inner in (one for one in ast.walk(node) if isinstance(one, ast.FunctionDef) and one is not node):
+        for name in sorted(_given_a_value(inner) & outer):
+            yield inner.body[0].lineno, code.file.with_before(inner.body[0], ast.Nonlocal([name]))
+
+
+def _given_a_value(function: ast.FunctionDef) -> set[str]:
+    """The names to which a function itself gives a value."""
+    found: set[str] = set()
+    left: list[ast.AST] = list(function.body)
+    while left:
+        one = left.pop()
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+            found.add(one.id)
+        if not isinstance(one, FUNCTIONS):
+            left += ast.iter_child_nodes(one)
+    return found
+
+
+def of_the_object(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """An attribute that a method gives its class, in the object."""
+    if not isinstance(node, ast.FunctionDef):
+        return
+    classes = {one.name for one in nodes_of(code.tree) if isinstance(one, ast.ClassDef)} | {"type(self)"}
+    for one in ast.walk(node):
+        changed = isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+        if changed and isinstance(one, ast.Attribute) and ast.unparse(one.value) in classes:
+            yield one.lineno, code.file.with_text(one, f"self.{one.attr}")
+
+
+def with_its_base(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """A method that overrides one of every module, with a call of that."""
+    if isinstance(node, ast.FunctionDef) and node.name in OVERRIDDEN and "super()" not in ast.unparse(node):
+        given = ", ".join(one.arg for one in node.args.args[1:])
+        base = ast.parse(f"super().{node.name}({given})").body[0]
+        last = node.body[-1]
+        yield last.lineno, code.file.with_before(last, base)
+
+
+def all_handed_on(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """A function that takes any keyword arguments and reads them nowhere: with them in the call that has the others."""
+    words = node.args.kwarg if isinstance(node, ast.FunctionDef) else None
+    inside = list(ast.walk(node)) if words is not None else []
+    if words is None or any(isinstance(one, ast.Name) and one.id == words.arg for one in inside):
+        return
+    for one in inside:
+        if isinstance(one, ast.Call) and any(isinstance(arg, ast.Starred) for arg in one.args):
+            more = ast.keyword(None, ast.Name(words.arg, ast.Load()))
+            yield one.lineno, code.file.with_one(one, ast.Call(one.func, one.args, [*one.keywords, more]))
+
+
+def by_another_field(node: ast.AST, code: Code) -> Iterator[ast.Call]:
+    """What is read by name, `attrgetter("total")`, by the name of another field or property of the file's classes."""
+    name = called(node.func) if isinstance(node, ast.Call) else ""
+    if not isinstance(node, ast.Call) or name not in ("attrgetter", "getattr", "methodcaller"):
+        return
+    texts = [
+        i for i, one in enumerate(node.args) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]
+    for i in texts[:1]:
+        others = [one for one in _fields(code.tree) if one != getattr(node.args[i], "value", None)]
+        for other in others[:MOST_FIELDS]:
+            yield ast.Call(
+                node.func, [*node.args[:i], ast.Constant(other), *node.args[i + 1 :]], node.keywords
+            )
+
+
+def _fields(tree: ast.Module) -> list[str]:
+    """The fields and properties of a file's classes, properties first: they say more."""
+    classes = [one for one in nodes_of(tree) if isinstance(one, ast.ClassDef)]
+    body = [one for some in classes for one in some.body]
+    properties = [one.name for one in body if isinstance(one, ast.FunctionDef) and one.decorator_list]
+    fields = [ast.unparse(one.target) for one in body if isinstance(one, ast.AnnAssign)]
+    return list(dict.fromkeys([*properties, *fields]))
+
+
+def to_the_longest(node: ast.AST) -> Iterator[ast.expr]:
+    """A zip that goes on to the end of the longest."""
+    if isinstance(node, ast.Call) and called(node.func) == "zip" and len(node.args) > 1:
+        longest = ast.parse("__import__('itertools').zip_longest", mode="eval").body
+        yield ast.Call(longest, node.args, [])
+
+
+def by_value(node: ast.AST, code: Code) -> Iterator[ast.Compare]:
+    """A member of an enumeration that is compared with a text, by its value."""
+    if isinstance(node, ast.Compare) and isinstance(node.left, (ast.Name, ast.Attribute)):
+        texts = [
+            one for one in node.comparators if isinstance(one, ast.Constant) and isinstance(one.value, str)
+        ]
+        if texts and any("Enum" in ast.unparse(base) for base in _bases(code.tree)):
+            yield ast.Compare(ast.Attribute(node.left, "value", ast.Load()), node.ops, node.comparators)
+
+
+def _bases(tree: ast.Module) -> list[ast.expr]:
+    return [base for one in nodes_of(tree) if isinstance(one, ast.ClassDef) for base in one.bases]
