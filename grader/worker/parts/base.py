@@ -53,9 +53,8 @@ class Part(nn.Module):
         return calls
 
     def mode(self) -> str:
-        """ "train" or "eval"; "mixed" if that is not the mode of all that it is made of."""
-        modes = {one.training for one in self.modules()}
-        return "mixed" if len(modes) > 1 else "train" if self.training else "eval"
+        """ "train" if that is the mode of all that it is made of, else "eval"."""
+        return "train" if all(one.training for one in self.modules()) else "eval"
 
     def handed(self) -> Any:
         """Return what the submission is given in its place."""
