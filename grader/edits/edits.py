@@ -71,7 +71,6 @@ from grader.edits.python_slips import (
     by_value,
     not_its_own,
     of_the_object,
-    to_the_longest,
     with_its_base,
 )
 from grader.edits.ranges import back_in_order, begun_elsewhere, heap_in_order, of_all, of_blocks
@@ -321,7 +320,6 @@ class Edits:
             self._using(wrapped_like),
             self._using(by_another_field),
             self._using(by_value),
-            to_the_longest,
             self._moves.under_a_context,
             self._changes.of_a_part,
             self._changes.rescaled,

@@ -95,13 +95,6 @@ def _fields(tree: ast.Module) -> list[str]:
     return list(dict.fromkeys([*properties, *fields]))
 
 
-def to_the_longest(node: ast.AST) -> Iterator[ast.expr]:
-    """A zip that goes on to the end of the longest."""
-    if isinstance(node, ast.Call) and called(node.func) == "zip" and len(node.args) > 1:
-        longest = ast.parse("__import__('itertools').zip_longest", mode="eval").body
-        yield ast.Call(longest, node.args, [])
-
-
 def by_value(node: ast.AST, code: Code) -> Iterator[ast.Compare]:
     """A member of an enumeration that is compared with a text, by its value."""
     if isinstance(node, ast.Compare) and isinstance(node.left, (ast.Name, ast.Attribute)):
