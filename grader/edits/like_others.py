@@ -74,7 +74,9 @@ def wrapped_like(node: ast.AST, code: Code) -> Iterator[ast.AST]:
         around = [one for one in others if isinstance(one, Wrapper) and _inside(one, code.tree) is not None]
         if _inside(node.value, code.tree) is None:
             yield from (ast.Return(_around(one, node.value)) for one in around[:MOST])
-    elif isinstance(node, (ast.Call, ast.Name, ast.Attribute)):
+    elif isinstance(node, (ast.Call, ast.Name, ast.Attribute)) and not isinstance(
+        getattr(node, "ctx", None), ast.Store
+    ):
         kinds = (ast.UnaryOp, ast.Call) if isinstance(node, ast.Call) else (ast.UnaryOp,)
         around = [one for one in _wrapped(code.tree).get(_said(node), ()) if isinstance(one, kinds)]
         yield from (_around(one, node) for one in around[:MOST] if _inside(one, code.tree) is not node)
