@@ -72,18 +72,11 @@ def all_handed_on(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
 
 def by_another_field(node: ast.AST, code: Code) -> Iterator[ast.Call]:
     """What is read by name, `attrgetter("total")`, by the name of another field or property of the file's classes."""
-    name = called(node.func) if isinstance(node, ast.Call) else ""
-    if not isinstance(node, ast.Call) or name not in ("attrgetter", "getattr", "methodcaller"):
-        return
-    texts = [
-        i for i, one in enumerate(node.args) if isinstance(one, ast.Constant) and isinstance(one.value, str)
-    ]
-    for i in texts[:1]:
-        others = [one for one in _fields(code.tree) if one != getattr(node.args[i], "value", None)]
-        for other in others[:MOST_FIELDS]:
-            yield ast.Call(
-                node.func, [*node.args[:i], ast.Constant(other), *node.args[i + 1 :]], node.keywords
-            )
+    if isinstance(node, ast.Call) and called(node.func) in ("attrgetter", "getattr", "methodcaller"):
+        at = next((i for i, one in enumerate(node.args) if _is_text(one)), None)
+        for other in _fields(code.tree)[:MOST_FIELDS] if at is not None else ():
+            args = [ast.Constant(other) if i == at else one for i, one in enumerate(node.args)]
+            yield ast.Call(node.func, args, node.keywords)
 
 
 def _fields(tree: ast.Module) -> list[str]:
@@ -97,13 +90,16 @@ def _fields(tree: ast.Module) -> list[str]:
 
 def by_value(node: ast.AST, code: Code) -> Iterator[ast.Compare]:
     """A member of an enumeration that is compared with a text, by its value."""
-    if isinstance(node, ast.Compare) and isinstance(node.left, (ast.Name, ast.Attribute)):
-        texts = [
-            one for one in node.comparators if isinstance(one, ast.Constant) and isinstance(one.value, str)
-        ]
-        if texts and any("Enum" in ast.unparse(base) for base in _bases(code.tree)):
-            yield ast.Compare(ast.Attribute(node.left, "value", ast.Load()), node.ops, node.comparators)
+    if not isinstance(node, ast.Compare) or not isinstance(node.left, (ast.Name, ast.Attribute)):
+        return
+    if any(map(_is_text, node.comparators)) and _has_enumeration(code.tree):
+        yield ast.Compare(ast.Attribute(node.left, "value", ast.Load()), node.ops, node.comparators)
 
 
-def _bases(tree: ast.Module) -> list[ast.expr]:
-    return [base for one in nodes_of(tree) if isinstance(one, ast.ClassDef) for base in one.bases]
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _has_enumeration(tree: ast.Module) -> bool:
+    classes = (one for one in nodes_of(tree) if isinstance(one, ast.ClassDef))
+    return any("Enum" in ast.unparse(base) for one in classes for base in one.bases)

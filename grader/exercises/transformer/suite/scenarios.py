@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -226,17 +227,11 @@ class Put:
         weights = drawn(Draws(self.seed), self.size, max(MAX_LEN, *self.lengths))
         parts = {name: own for name, own in weights.items() if name != "head"}
         arrived = {**answer, **client.gradients_of_parts(model, parts)}
+        if "gradient of 1" in arrived:
+            arrived["gradient of memory"] = arrived.pop("gradient of 1")
         left_out = ("head.weight", "bias") if method == "encode" else ("bias",)
         of_all = (one for one in arrived.items() if one[0].startswith("gradient"))
         return {name: x for name, x in of_all if not name.endswith(left_out)}
-
-    def gradients_of_encode(self, client: Client) -> Answer:
-        """See `gradients`."""
-        return self.gradients(client, "encode")
-
-    def gradients_of_decode(self, client: Client) -> Answer:
-        """See `gradients`."""
-        return self.gradients(client, "decode")
 
     def in_training(self, client: Client) -> Answer:
         """Nothing is dropped: two equal calls give the same."""
@@ -356,8 +351,18 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         beside_another(_one("decode, PAD at the end", "memory", Put(seed + 21).decode), pad=1),
         _one("the gradient", "gradients", Put(seed + 12).gradients, "the backward pass"),
         _one("train mode, the gradient", "gradients", trained.gradients, "the backward pass"),
-        _one("encode, the gradient", "gradients", trained.gradients_of_encode, "the backward pass"),
-        _one("decode, the gradient", "gradients", trained.gradients_of_decode, "the backward pass"),
+        _one(
+            "encode, the gradient",
+            "gradients",
+            partial(trained.gradients, method="encode"),
+            "the backward pass",
+        ),
+        _one(
+            "decode, the gradient",
+            "gradients",
+            partial(trained.gradients, method="decode"),
+            "the backward pass",
+        ),
         _one("train mode", "train", Put(seed + 13, training=True).in_training, "train mode"),
         _one("train mode, encode", "train", trained.encode, "train mode"),
         _one("train mode, decode", "train", trained.decode, "train mode"),
@@ -374,12 +379,13 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 
 
 AXES = {
+    "*: gradient of *_embed, table": ("token id", "feature"),
+    "*: gradient of positions, table": ("position", "feature"),
+    "*: gradient of head.weight": ("token id", "feature"),
+    "*: gradient of memory": ("sentence", "position", "feature"),
+    "*: gradient of *": ("output feature", "input feature"),
     "Transformer, encode*": ("sentence", "position", "feature"),
     "*: memory of *": ("sentence", "position", "feature"),
-    "*: gradient of *, table": ("token id", "feature"),
-    "*: gradient of head.weight": ("token id", "feature"),
-    "*: gradient of 1": ("sentence", "position", "feature"),
-    "*: gradient of *": ("feature", "feature"),
     "*": ("sentence", "position", "token id"),
 }
 SUBJECT = Subject("transformer", scenarios, (REFERENCE,), namespace, axes=AXES)
