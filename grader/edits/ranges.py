@@ -6,10 +6,9 @@ import ast
 import copy
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
 from grader.edits.code import Code
-from grader.edits.parsed import nodes_of
+from grader.edits.parsed import nodes_of, replaced_parts
 from grader.edits.syntax import called, method, method_free
 
 HEAPS = "heappush", "heapify", "heapreplace", "heappushpop"
@@ -67,15 +66,10 @@ def back_in_order(node: ast.AST) -> Iterator[ast.stmt]:
         yield ast.Assign(node.targets, method(node.value, "argsort"))
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):  # `back = order`
         yield ast.Assign(node.targets, ast.parse(BACK.format(node.value.id), mode="eval").body)
-    for name in dict.fromkeys(one.id for one in _orders(node.value)):
-        new = copy.deepcopy(node)
-        index = _InPlaceOf(
-            ast.dump(ast.Name(name, ast.Load())), ast.parse(BACK.format(name), mode="eval").body
-        )
-        for one in ast.walk(new):
-            if isinstance(one, ast.Subscript):
-                one.slice = index.visit(one.slice)
-        yield new
+    orders = list(_orders(node.value))
+    for name in dict.fromkeys(one.id for one in orders):
+        back = ast.parse(BACK.format(name), mode="eval").body
+        yield replaced_parts(node, *((one, back) for one in orders if one.id == name))
 
 
 def _orders(node: ast.AST) -> Iterator[ast.Name]:
@@ -111,7 +105,7 @@ def of_all(node: ast.AST, code: Code) -> Iterator[str]:
         for part in ast.walk(iterable):
             index = part.slice if isinstance(part, ast.Subscript) else None
             if isinstance(part, ast.Subscript) and isinstance(index, ast.Constant) and index.value == 0:
-                inner = _InPlaceOf(ast.dump(part), ast.Name("one", ast.Load())).visit(copy.deepcopy(iterable))
+                inner = _InPlaceOf(ast.dump(part)).visit(copy.deepcopy(iterable))
                 rounds = [
                     ast.comprehension(ast.Name("one", ast.Store()), part.value, [], 0),
                     ast.comprehension(ast.Name("each", ast.Store()), inner, [], 0),
@@ -120,12 +114,13 @@ def of_all(node: ast.AST, code: Code) -> Iterator[str]:
 
 
 class _InPlaceOf(ast.NodeTransformer):
-    """Puts another expression in place of one. Args: dumped: the one."""
+    """Writes `one` in place of an expression. Args: dumped: the expression."""
 
-    def __init__(self, dumped: str, other: ast.expr) -> None:
-        self._dumped, self._other = dumped, other
+    def __init__(self, dumped: str) -> None:
+        self._dumped = dumped
 
-    def visit(self, node: ast.AST) -> Any:
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if ast.dump(node) == self._dumped:
-            return self._other
-        return self.generic_visit(node)
+            return ast.Name("one", ast.Load())
+        self.generic_visit(node)
+        return node

@@ -387,3 +387,9 @@ def test_flags_take_the_flat_order_of_other_state() -> None:
     )
     found = {new.splitlines()[6].strip() for _, new in Edits(text).among([7], [])}
     assert "done = done.flatten()[flat.flatten()].view_as(done)" in found
+
+
+def test_an_order_of_an_order_has_an_inverse() -> None:
+    found = lines("def f(x, order):\n    return x[order[order]], x[:, order]\n", 2)
+    inverse = "sorted(range(len(order)), key=order.__getitem__)"
+    assert f"return (x[order[{inverse}]], x[:, {inverse}])" in found
