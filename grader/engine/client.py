@@ -271,19 +271,19 @@ class Client:
         grad: Sequence[int | str] = (),
         cotangent: Tensor | None = None,
         method: str = "",
-        single: bool = False,
         names: Sequence[str] = (),
+        first: bool = False,
         **kwargs: Any,
     ) -> dict[str, Tensor | str]:
-        """Call, and say what came back: "output" (of a tuple, its first tensor), what was changed in place.
+        """Call, and say what came back: "output" (anything but a tensor: a "result" in words), what changed in place.
 
         Args:
             grad: arguments to which gradients are asked for ("gradient of 0"), by position or keyword; those
                 of the wanted parameters come with them.
             cotangent: of the output's shape; needed for gradients.
             method: of an instance, in place of its forward.
-            single: a tuple is no output, but a "result" in words.
             names: of the tensors of a tuple that is wanted; anything else is a "result" in words.
+            first: a tuple may come too, whose first tensor is the output.
         """
         if self.only_made:
             raise SubmissionError("exception", "nothing is called")
@@ -303,7 +303,7 @@ class Client:
             record=self.records,
             refilled=self.refilled,
         )
-        answer = describe_outcome(outcome, single=single, names=names)
+        answer = describe_outcome(outcome, names, first=first)
         if self.refilled:
             answer[EARLIER] = "changed" if EARLIER in outcome.changed else "as it was"
         if earlier is not None:
@@ -506,9 +506,9 @@ def noted(part: Instance) -> list[dict[str, Tensor]]:
 
 
 def describe_outcome(
-    outcome: Outcome, *, single: bool = False, names: Sequence[str] = ()
+    outcome: Outcome, names: Sequence[str] = (), *, first: bool = False
 ) -> dict[str, Tensor | str]:
-    """The output, as a tensor or in words, and which arguments were changed in place. Of a tuple, its first tensor."""
+    """The output, as a tensor or in words, and which arguments were changed in place. Arguments as of `call`."""
     value = outcome.value
     if names and not isinstance(value, Tensor):
         if isinstance(value, dict):  # a named tuple may come as its fields
@@ -519,7 +519,7 @@ def describe_outcome(
         else:
             answer = {"result": in_words(value)}
         return answer | _changes(outcome)
-    if not single and isinstance(value, (tuple, list)) and value and isinstance(value[0], Tensor):
+    if first and isinstance(value, (tuple, list)) and value and isinstance(value[0], Tensor):
         value = value[0]
     answer = {"output": value} if isinstance(value, Tensor) else {"result": in_words(value)}
     return answer | _changes(outcome)

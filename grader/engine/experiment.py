@@ -25,7 +25,7 @@ from grader.engine.readings import Wanted
 from grader.engine.scenario import Free, Scenario
 
 MOST_NUMBERS = 500_000  # of parameters
-OF_A_CALL = ("grad", "cotangent", "single", "names")  # arguments of `Client.call`, not of the submission
+OF_A_CALL = ("grad", "cotangent", "names", "first")  # arguments of `Client.call`, not of the submission
 
 
 class _Over(Exception):

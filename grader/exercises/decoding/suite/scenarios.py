@@ -101,15 +101,11 @@ def _ask(name: str, made: Made, *sizes: Any, ids: Ids = USUAL, called: str = "")
         part = model(client, weights)
         special: dict[str, Any] = {} if ids == USUAL else {"sos": ids.sos, "eos": ids.eos, "pad": ids.pad}
         if called == "keywords":
-            answer = client.call(
-                client.function(name), model=part, src=src, single=True, **by_name, **special
-            )
+            answer = client.call(client.function(name), model=part, src=src, **by_name, **special)
         else:
             positional = [by_name[word] for word in required]
             optional = {word: size for word, size in by_name.items() if word not in required}
-            answer = client.call(
-                client.function(name), part, src, *positional, single=True, **optional, **special
-            )
+            answer = client.call(client.function(name), part, src, *positional, **optional, **special)
         return described(answer, ids, src.size(0), by_name["max_len"])
 
     return ask

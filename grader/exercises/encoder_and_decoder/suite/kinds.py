@@ -229,10 +229,10 @@ def call(
     while spare and list(kept.values())[-1] is None:
         kept.popitem()
     if keyword:
-        return client.call(made, single=True, **kept)
+        return client.call(made, **kept)
     required = [kept.pop(name) for name in ("x", "memory") if name in kept]
     grad = range(len(required)) if cotangent is not None else ()
-    return client.call(made, *required, grad=grad, cotangent=cotangent, single=True, **kept)
+    return client.call(made, *required, grad=grad, cotangent=cotangent, **kept)
 
 
 def heard(client: Client, kind: Kind, parts: Mapping[str, Instance], given: Given) -> dict[str, str]:

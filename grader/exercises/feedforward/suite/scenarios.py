@@ -79,8 +79,8 @@ def _plain(
         x = with_zeros(x) if zeros else x
         facts = parameter_facts(instance.parameters())
         if backward:
-            return client.call(instance, x, grad=(0,), cotangent=cotangent, single=True)
-        return {**client.call(instance, x, single=True), **facts}
+            return client.call(instance, x, grad=(0,), cotangent=cotangent)
+        return {**client.call(instance, x), **facts}
 
     return ask
 

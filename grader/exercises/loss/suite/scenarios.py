@@ -65,7 +65,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 
 def _shifts(seed: int) -> list[Scenario]:
     def ask(*args: Any, **kwargs: Any) -> Ask:
-        return lambda client: described(client.call(client.function(SHIFT), *args, single=True, **kwargs))
+        return lambda client: described(client.call(client.function(SHIFT), *args, **kwargs))
 
     sos = Draws(seed + 2).integer(9, 30_000)
     batches = {
@@ -114,7 +114,7 @@ def _loss(
         growing = torch.linspace(1, last, target.numel()).view(*target.shape, 1)
         logits = Draws(seed).normal(*target.shape, vocab) * size * growing
         logits[..., -1] += top
-        return described(client.call(client.function(LOSS), logits, target, single=True, **kwargs))
+        return described(client.call(client.function(LOSS), logits, target, **kwargs))
 
     return ask
 

@@ -62,8 +62,8 @@ def _numbers(name: str, seed: int, shape: tuple[int, ...], *, backward: bool = F
         instance, parts = placed(client, name, drawn(draws, shape[-1]), **extra)
         x = draws.normal(*shape)
         if backward:
-            return client.call(instance, x, grad=(0,), cotangent=draws.normal(*shape), single=True)
-        answer = client.call(instance, x, single=True)
+            return client.call(instance, x, grad=(0,), cotangent=draws.normal(*shape))
+        answer = client.call(instance, x)
         calls = {f"calls of the {one}": str(len(noted(part))) for one, part in parts.items()}
         return {**answer, **calls}
 
@@ -128,7 +128,7 @@ def _arguments(
         named: dict[str, Any] = {word: x if same else draws.normal(2, 3, 6) for word in keywords}
         if empty:
             rest, named = [None, *rest[1:]], named | dict.fromkeys(keywords[:1])
-        return client.call(instance, x, *rest, single=True, **named)
+        return client.call(instance, x, *rest, **named)
 
     return ask
 

@@ -81,8 +81,8 @@ def _plain(
         if zeros:
             x = with_zeros(x)
         if backward:
-            return client.call(instance, x, grad=(0,), cotangent=draws.normal(*shape), single=True)
-        return client.call(instance, x, single=True)
+            return client.call(instance, x, grad=(0,), cotangent=draws.normal(*shape))
+        return client.call(instance, x)
 
     return ask
 
