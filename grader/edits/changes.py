@@ -71,7 +71,7 @@ class Changes:
     """
 
     def __init__(self, code: Code, moves: Moves, made: Modules, left_out: LeftOut) -> None:
-        self._file, self._trees = code.file, code.trees
+        self._code, self._file, self._trees = code, code.file, code.trees
         self._scopes, self._known = code.scopes, code.constants
         self._moves, self._made, self._left_out = moves, made, left_out
 
@@ -114,15 +114,6 @@ class Changes:
     def _exponents(self) -> set[int]:
         powers = [node for node in nodes_of(self._trees[0]) if isinstance(node, ast.BinOp)]
         return {id(node.right) for node in powers if isinstance(node.op, ast.Pow)}
-
-    @cached_property
-    def _values(self) -> set[int]:
-        """Expressions that may stand for a value with a sign: no module, no function that is called."""
-        nodes = list(nodes_of(self._trees[0]))
-        parts = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-        parts |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-        read = [n for n in nodes if isinstance(getattr(n, "ctx", ast.Load()), ast.Load)]
-        return {id(n) for n in read if id(n) not in parts and getattr(n, "id", "") not in PATHS}
 
     def changed(self, node: ast.AST) -> Iterator[Changed]:
         yield from ((line, self._file.with_one(node, new)) for line, new in reordered(node))
@@ -256,7 +247,7 @@ class Changes:
     def inverted(self, node: ast.AST) -> Iterator[ast.AST]:
         """A value with a sign, a mask or a condition inverted."""
         counts = isinstance(node, ast.Call) and called(node.func) in COUNTS
-        if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) and id(node) in self._values and not counts:
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) and id(node) in self._code.values and not counts:
             yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self.conditions and isinstance(node, ast.expr):
             if isinstance(node, ast.Compare):
@@ -303,7 +294,7 @@ class Changes:
 
     def complement(self, node: ast.AST) -> Iterator[ast.BinOp]:
         """What is left of a share: `keep=1 - dropout` for `keep=dropout`."""
-        named = isinstance(node, (ast.Name, ast.Attribute)) and id(node) in self._values
+        named = isinstance(node, (ast.Name, ast.Attribute)) and id(node) in self._code.values
         if isinstance(node, (ast.Name, ast.Attribute)) and named and SHARE.search(called(node)):
             yield ast.BinOp(ast.Constant(1), ast.Sub(), node)
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from grader.edits.file_text import FileText
 from grader.edits.parsed import nodes_of, parsed
 from grader.edits.scopes import Scopes
+from grader.edits.syntax import PATHS
 
 
 class Code:
@@ -54,6 +55,15 @@ class Code:
             if isinstance(node, ast.Assign) and function is not None:
                 found.setdefault(function, []).append(node)
         return {function: sorted(some, key=lambda one: one.lineno) for function, some in found.items()}
+
+    @cached_property
+    def values(self) -> set[int]:
+        """Ids of expressions that may stand for a value: no module, no function that is called."""
+        nodes = list(nodes_of(self.tree))
+        parts = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        parts |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        read = (n for n in nodes if isinstance(getattr(n, "ctx", ast.Load()), ast.Load))
+        return {id(n) for n in read if id(n) not in parts and getattr(n, "id", "") not in PATHS}
 
     @cached_property
     def nodes(self) -> dict[int, list[ast.AST]]:

@@ -19,7 +19,7 @@ Wrapper = ast.UnaryOp | ast.Call
 def out_of_date(node: ast.AST, code: Code) -> Iterator[ast.Name]:
     """A local that was made of the one that is read, the last one first: `masked` for `scores` after
     `masked = scores.masked_fill(...)`."""
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+    if isinstance(node, ast.Name) and id(node) in code.values:
         before = [one for one in _assigned(node, code) if (one.end_lineno or 0) < node.lineno]
         made = [called(one.targets[0]) for one in reversed(before) if _reads(one.value, node.id)]
         newer = [name for name in dict.fromkeys(made) if name not in ("", node.id)]

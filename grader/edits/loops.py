@@ -26,6 +26,7 @@ class Loops:
 
     def __init__(self, code: Code) -> None:
         self._tree, self._scopes, self._file = code.tree, code.scopes, code.file
+        self._values = code.values
 
     def kept(self, node: ast.AST) -> Iterator[ast.AST]:
         """What a round gives the next one, with what was there before it."""
@@ -36,7 +37,7 @@ class Loops:
             yield ast.Assign(node.targets, ast.Subscript(name, node.value, ast.Load()))
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._reordered(node)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        elif isinstance(node, ast.Attribute) and id(node) in self._values:
             yield from self._field_reordered(node)
         elif isinstance(node, ast.Call):
             yield from self._summed(node)
@@ -210,7 +211,7 @@ class Loops:
             if isinstance(one, ast.Call):
                 is_method = isinstance(one.func, ast.Attribute) and one.func.attr in REORDERING
                 of = one.func.value if isinstance(one.func, ast.Attribute) and is_method else None
-                of = of or (one.args[0] if len(one.args) > 1 else None)
+                of = of or (one.args[0] if len(one.args) == 2 else None)
             elif isinstance(one, ast.Subscript) and _names(one.slice):
                 of = one.value
             if not isinstance(of, ast.Attribute) or of.attr == node.attr:

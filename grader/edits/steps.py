@@ -8,7 +8,6 @@ from functools import cache
 
 from grader.edits.code import Code
 from grader.edits.fragments import Fragments
-from grader.edits.parsed import nodes_of
 from grader.edits.syntax import replaced
 
 FEW = 2  # steps that right code has, and the file has not: each may be tried in many lines
@@ -29,11 +28,7 @@ class Steps:
         self.few_are_lacking = 0 < len(self._lacking) <= FEW
         self._scopes, self._modules = code.scopes, modules
         self._near = cache(self._made_near)
-        nodes = list(nodes_of(self._tree))
-        # no values: what is called, and what a statement calls for what it does
-        self._no_values = {id(one.func) for one in nodes if isinstance(one, ast.Call)} | {
-            id(one.value) for one in nodes if isinstance(one, ast.Expr)
-        }
+        self._values = code.values
 
     def other(self, node: ast.AST) -> Iterator[ast.AST]:
         """A step of the file, or of right code, in place of one: what a call worked on goes through it."""
@@ -97,9 +92,7 @@ class Steps:
 
     def _in_a_step(self, node: ast.AST, steps: Fragments) -> Iterator[ast.expr]:
         kinds = (ast.Name, ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute, ast.List)
-        if not isinstance(node, kinds) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-            return
-        if id(node) in self._no_values:
+        if not isinstance(node, kinds) or id(node) not in self._values:
             return
         names = self._scopes.names(node.lineno)
         if not isinstance(node, ast.Name) or node.id in {*names} - {"self"}:  # which no operation works on

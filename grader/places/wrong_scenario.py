@@ -18,11 +18,15 @@ class Wrong:
 
 
 def smallest_first(wrong: Sequence[Wrong]) -> list[Wrong]:
-    """The same by the size of results; errors come first if most are errors, last if not: most have one cause."""
+    """The same by the size of results, those in train mode last: dropout's are drawn often, and say little.
+
+    Errors come first if most are errors, last if not: most have one cause.
+    """
     crashes = 2 * sum(one.got.error is not None for one in wrong) > len(wrong)
 
-    def rank(one: Wrong) -> tuple[bool, int]:
+    def rank(one: Wrong) -> tuple[bool, bool, int]:
+        training = any(trait.startswith("train mode") for trait in one.scenario.traits)
         size = sum(x.numel() for x in one.got.values.values())
-        return (one.got.error is not None) != crashes, size
+        return (one.got.error is not None) != crashes, training, size
 
     return sorted(wrong, key=rank)
