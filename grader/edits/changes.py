@@ -247,7 +247,11 @@ class Changes:
     def inverted(self, node: ast.AST) -> Iterator[ast.AST]:
         """A value with a sign, a mask or a condition inverted."""
         counts = isinstance(node, ast.Call) and called(node.func) in COUNTS
-        if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) and id(node) in self._code.values and not counts:
+        if (
+            isinstance(node, (ast.Name, ast.Attribute, ast.Call))
+            and id(node) in self._code.values
+            and not counts
+        ):
             yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self.conditions and isinstance(node, ast.expr):
             if isinstance(node, ast.Compare):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 from functools import cached_property
+from itertools import pairwise
 
 from grader.edits.file_text import FileText
 from grader.edits.parsed import nodes_of, parsed
@@ -64,6 +65,22 @@ class Code:
         parts |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
         read = (n for n in nodes if isinstance(getattr(n, "ctx", ast.Load()), ast.Load))
         return {id(n) for n in read if id(n) not in parts and getattr(n, "id", "") not in PATHS}
+
+    @cached_property
+    def lost(self) -> set[int]:
+        """Ids of statements that give a local a value which the next one in the same block replaces, unread."""
+        found = set[int]()
+        for node in nodes_of(self.tree):
+            for field in ("body", "orelse"):
+                block = getattr(node, field, None)
+                for one, after in pairwise(block if isinstance(block, list) else ()):
+                    both = (one, after)
+                    if all(isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name) for n in both):
+                        name = one.targets[0].id
+                        read = (n.id for n in ast.walk(after.value) if isinstance(n, ast.Name))
+                        if name == after.targets[0].id and name not in read:
+                            found.add(id(one))
+        return found
 
     @cached_property
     def nodes(self) -> dict[int, list[ast.AST]]:

@@ -79,6 +79,7 @@ from grader.edits.signs import flipped, negated_loss, unsigned
 from grader.edits.slips import Slips, without_room
 from grader.edits.starts import first_alone, from_the_start
 from grader.edits.steps import Steps
+from grader.edits.taken_for import taken_for
 
 MOST_ALIKE = 2  # lines
 NEAR = 8  # lines
@@ -197,7 +198,7 @@ class Edits:
             (everywhere, (self._copies.of, self._copies.among_items)),
             (first[:NEAR], self._slipped),
             (first[:NEAR], changed),
-            (everywhere, (flipped,)),
+            (everywhere, (flipped, self._using(taken_for))),
             (second[:NEAR], self._slipped),
             (conditions[:NEAR], changed),
             (second[:NEAR], changed),

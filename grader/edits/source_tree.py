@@ -58,6 +58,12 @@ class Source(Branches):
                 if after and before:
                     yield node
 
+    def is_read(self, name: str, line: int) -> bool:
+        """Whether the function around a line reads a name."""
+        function = self._function(line)
+        nodes = () if function is None else ast.walk(function)
+        return any(isinstance(n, ast.Name) and n.id == name and not is_store(n) for n in nodes)
+
     def calls(self, place: Place) -> set[str]:
         """Names of the functions and attributes in an expression, without what they belong to."""
         return {

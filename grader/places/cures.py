@@ -191,9 +191,11 @@ class Cures:
         return [one for one in own if one not in changed.made(cure.line) and one != cure.line]
 
     def made_before(self, cure: Cure) -> int | None:
-        """The line that made the local which a change computes in another way."""
+        """The line that made the local which a change computes in another way, or which nothing reads any more."""
         old, new = changed_part(self._text, in_line(self._text, cure.text, cure.line))
-        if not old.isidentifier() or not new or new.isidentifier() or re.search(rf"\b{old}\b", new):
+        if not old.isidentifier() or not new or re.search(rf"\b{old}\b", new):
+            return None
+        if new.isidentifier() and Source(cure.text).is_read(old, cure.line):
             return None
         made = self._source.assigned(cure.line)
         return next((at for at in made if old in self._source.given_a_value(at)), None)

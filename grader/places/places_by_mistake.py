@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from grader.core.spots import Spot, Spots
@@ -59,7 +60,7 @@ def wrong_in(locator: Locator, component: str, findings: Findings) -> dict[int, 
 def _spot(locator: Locator, wrong: Sequence[Wrong], steps: Any) -> Spot | None:
     place = locator.place(wrong, steps)
     if place is not None:
-        return spot_of(place)
+        return spot_of(replace(place, other=locator.at_its_step(place.other)))
     error = wrong[0].got.error
     return None if error is None else Spot.of_line(error.line)
 

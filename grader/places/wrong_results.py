@@ -32,6 +32,7 @@ from grader.engine.scenario import Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject, answer_key
 from grader.engine.work_clock import clock
 from grader.places.by_source import (
+    FEW_LINES,
     avoided,
     later_rounds,
     only_then,
@@ -51,6 +52,7 @@ MOST_SCENARIOS = 3  # that are looked at
 MOST_EDITS = 5000
 MOST_SURE = 2000  # where a right value made the result right: what made the wrong one may lie before
 MOST_BEHIND = 4  # lines behind an exception that are as likely as its own
+MOST_WRONG = 2  # times as many scenarios of a component, where few are wrong
 MOST_ONLY = 12  # lines that run in no right run, where a mistake is likely
 ONLY_S = 1.5  # of work, for changes in them
 REST_S = 2.5  # of work for what one change does not make right, beside `EDITING_S`
@@ -262,7 +264,22 @@ class Locator:
         once = self._right_once(wrong, cures[0])
         if once is not None:
             return once
-        return self._cured_at(best, cures)
+        return self._with_only_way(wrong, self._cured_at(best, cures))
+
+    def _with_only_way(self, wrong: Sequence[Wrong], where: Where) -> Where:
+        """With a line that only wrong calls reach, if they are few: what keeps them away need not be the mistake."""
+        own = scenarios_of(self._grading.scenarios, wrong[0].scenario.component)
+        if where.why == "error" or MOST_WRONG * len(wrong) > len(own):
+            return where
+        only = self.records.only_when_wrong(wrong)
+        few = 0 < len(only) <= FEW_LINES and not {*where.lines} & {*only}
+        return replace(where, other=only[0]) if few else where
+
+    def at_its_step(self, line: int | None) -> int | None:
+        """Of a statement over several lines, the first one in which something was recorded: a call in a list."""
+        span = range(0) if line is None else self.source.span(line)
+        ran = {e.place.line for flow, _, _ in self.records.flows for e in flow.events if e.place.line in span}
+        return line if line in ran else min(ran, default=line)
 
     def _cured_at(self, best: Where | None, cures: list[Cure]) -> Where:
         """The place that changes prove. Args: best: the place by values, or of an error."""

@@ -1,0 +1,119 @@
+"""What is taken for something like it: shapes for values, the first one for all, a whole root, a mask of numbers; a
+switch that is off, a result that is kept under another name, a key by which the best one is found."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.code import Code
+from grader.edits.parsed import nodes_of
+from grader.edits.syntax import called, function_named
+
+FUNCTIONS = {  # each means less than the other
+    "isqrt": "sqrt",
+    "NLLLoss": "CrossEntropyLoss",
+    "nll_loss": "cross_entropy",
+}
+NUMBERS = ("uint8", "int8", "int16", "int32")  # dtypes in which a mask is neither bool nor added
+CHOOSING = ("max", "min", "sorted", "nlargest", "nsmallest", "sort")
+SIZES = ("shape", "size")
+MOST_METHODS = 3
+MOST_ARGUMENTS = 4
+
+
+def taken_for(node: ast.AST, code: Code) -> Iterator[ast.AST]:
+    """An expression, or a statement, as it was meant."""
+    if isinstance(node, ast.Call):
+        name = called(node.func)
+        if name in FUNCTIONS:
+            yield ast.Call(function_named(node.func, FUNCTIONS[name]), node.args, node.keywords)
+        yield from _with_another_switch(node) if name != "dataclass" else ()
+        yield from _by_a_method(node, code)
+    elif isinstance(node, ast.Attribute) and node.attr in NUMBERS and called(node.value) == "torch":
+        yield ast.Attribute(node.value, "bool", ast.Load())
+    elif isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Constant):
+        if isinstance(node.value.value, bool):
+            other = ast.Constant(not node.value.value)
+            yield ast.AnnAssign(node.target, node.annotation, other, node.simple)
+    elif isinstance(node, ast.Compare):
+        yield from _values_compared(node)
+    elif isinstance(node, (ast.Return, ast.If, ast.While)):
+        yield from _of_all(node)
+    elif isinstance(node, ast.Assign):
+        yield from _kept(node, code)
+
+
+def _with_another_switch(node: ast.Call) -> Iterator[ast.Call]:
+    for i, word in enumerate(node.keywords):
+        if isinstance(word.value, ast.Constant) and isinstance(word.value.value, bool):
+            other = ast.keyword(word.arg, ast.Constant(not word.value.value))
+            yield ast.Call(node.func, node.args, [*node.keywords[:i], other, *node.keywords[i + 1 :]])
+
+
+def _values_compared(node: ast.Compare) -> Iterator[ast.Call]:
+    """`a.equal(b)` for `a.shape == b.shape`: of what is kept for one input, another one of the same shape is not it."""
+    (first, second), op = (node.left, node.comparators[0]), node.ops[0]
+    owners = [_owner_of_size(one) for one in (first, second)]
+    if len(node.ops) == 1 and isinstance(op, ast.Eq) and owners[0] is not None and owners[1] is not None:
+        yield ast.Call(ast.Attribute(owners[0], "equal", ast.Load()), [owners[1]], [])
+
+
+def _owner_of_size(node: ast.expr) -> ast.expr | None:
+    of = node.func if isinstance(node, ast.Call) and not node.args else node
+    return of.value if isinstance(of, ast.Attribute) and of.attr in SIZES else None
+
+
+def _of_all(node: ast.Return | ast.If | ast.While) -> Iterator[ast.stmt]:
+    """`all(ended)` for `ended[0]`, where it is a condition, or what a function returns."""
+    value = node.value if isinstance(node, ast.Return) else node.test
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant) and value.slice.value == 0:
+        for name in ("all", "any"):
+            every = ast.Call(ast.Name(name, ast.Load()), [value.value], [])
+            if isinstance(node, ast.Return):
+                yield ast.Return(every)
+            else:
+                yield type(node)(every, node.body, node.orelse)
+
+
+def _kept(node: ast.Assign, code: Code) -> Iterator[ast.Assign]:
+    """A value that gets a name from which nothing reads it, as the next statement gives that name another value: under
+    the name of something that it was made of."""
+    target = node.targets[0]
+    if not isinstance(target, ast.Name) or len(node.targets) > 1 or id(node) not in code.lost:
+        return
+    made_of = dict.fromkeys(one.id for one in ast.walk(node.value) if isinstance(one, ast.Name))
+    for name in made_of:
+        if name not in (target.id, "self") and name in code.scopes.names(node.lineno):
+            yield ast.Assign([ast.Name(name, ast.Store())], node.value)
+
+
+def _by_a_method(node: ast.Call, code: Code) -> Iterator[ast.Call]:
+    """`max(found, key=lambda one: one.score(penalty))` for `... one.total)`: a method of the file's own classes, with
+    arguments of the function around it that have the names of the method's."""
+    for i, word in enumerate(node.keywords if called(node.func) in CHOOSING else ()):
+        key = word.value if word.arg == "key" else None
+        if isinstance(key, ast.Lambda) and isinstance(key.body, ast.Attribute):
+            given = code.given(node)
+            for one in _methods(code.tree)[:MOST_METHODS]:
+                names = [each.arg for each in one.args.args[1:]]
+                if {*names} <= {*given} and one.name != key.body.attr:
+                    found = ast.Attribute(key.body.value, one.name, ast.Load())
+                    args: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
+                    new = ast.keyword("key", ast.Lambda(key.args, ast.Call(found, args, [])))
+                    yield ast.Call(node.func, node.args, [*node.keywords[:i], new, *node.keywords[i + 1 :]])
+
+
+def _methods(tree: ast.Module) -> list[ast.FunctionDef]:
+    """Methods that give something back and take a few arguments, those that nothing calls first."""
+    nodes = nodes_of(tree)
+    read = {one.attr for one in nodes if isinstance(one, ast.Attribute)}
+    found = [
+        one
+        for owner in nodes
+        if isinstance(owner, ast.ClassDef)
+        for one in owner.body
+        if isinstance(one, ast.FunctionDef) and not one.decorator_list and not one.name.startswith("__")
+        if len(one.args.args) <= MOST_ARGUMENTS and any(isinstance(n, ast.Return) for n in ast.walk(one))
+    ]
+    return sorted(found, key=lambda one: one.name in read)
