@@ -189,6 +189,11 @@ class Changes:
         elif isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
             yield value.lineno, self._file.with_one(value, value.operand)
 
+    def other_float(self, node: ast.AST) -> Iterator[ast.expr]:
+        """Another number that is not whole."""
+        if isinstance(node, ast.Constant) and type(node.value) is float:
+            yield from self.other_constants(node)
+
     def other_constants(self, node: ast.Constant) -> Iterator[ast.expr]:
         value = node.value
         if id(node) in self._defaults:  # of an argument that right code has: any other may help by accident

@@ -79,7 +79,7 @@ from grader.edits.signs import flipped, negated_loss, unsigned
 from grader.edits.slips import Slips, without_room
 from grader.edits.starts import first_alone, from_the_start
 from grader.edits.steps import Steps
-from grader.edits.taken_for import taken_for
+from grader.edits.taken_for import taken_for, with_field_switched
 
 MOST_ALIKE = 2  # lines
 NEAR = 8  # lines
@@ -159,6 +159,10 @@ class Edits:
         begun = {node.lineno for node in nodes_of(self._code.tree) if isinstance(node, ast.FunctionDef)}
         return sorted(lines, key=lambda line: line in begun)
 
+    def _of_the_file(self, lines: Sequence[int]) -> list[int]:
+        """Those of these lines that are in no function."""
+        return [line for line in lines if self._code.scopes.function(line) is None]
+
     def _stages(
         self, first: Sequence[int], conditions: Sequence[int], second: Sequence[int], rest: Sequence[int]
     ) -> tuple[Sequence[Stage], Sequence[Stage]]:
@@ -198,6 +202,7 @@ class Edits:
             (everywhere, (self._copies.of, self._copies.among_items)),
             (first[:NEAR], self._slipped),
             (first[:NEAR], changed),
+            (self._of_the_file(statements), (self._changes.other_float,)),
             (everywhere, (flipped, self._using(taken_for))),
             (second[:NEAR], self._slipped),
             (conditions[:NEAR], changed),
@@ -384,12 +389,13 @@ class Edits:
     def wired(self) -> Iterator[tuple[int, str]]:
         """Lines, each with the file in which what all functions use is otherwise: the order of a class's bases,
         an entry of a table, a property that is kept; what goes wrong in Python."""
-        of = (
+        of: tuple[Change, ...] = (
             self._blocks.bases_exchanged,
+            with_field_switched,
             *map(self._using, (of_table, computed_each_time)),
             *map(self._using, (not_its_own, of_the_object, with_its_base, all_handed_on)),
         )
-        kinds = (ast.ClassDef, ast.Dict, ast.FunctionDef)
+        kinds = (ast.ClassDef, ast.Dict, ast.FunctionDef, ast.AnnAssign)
         lines = [at for at, nodes in self._code.nodes.items() if any(isinstance(n, kinds) for n in nodes)]
         yield from self._in_turn([(lines, of)])
 

@@ -58,6 +58,10 @@ class Source(Branches):
                 if after and before:
                     yield node
 
+    def names(self, line: int) -> set[str]:
+        """Names that a line reads."""
+        return {node.id for node in self._reads.get(line, ()) if isinstance(node, ast.Name)}
+
     def is_read(self, name: str, line: int) -> bool:
         """Whether the function around a line reads a name."""
         function = self._function(line)

@@ -32,16 +32,19 @@ def taken_for(node: ast.AST, code: Code) -> Iterator[ast.AST]:
         yield from _by_a_method(node, code)
     elif isinstance(node, ast.Attribute) and node.attr in NUMBERS and called(node.value) == "torch":
         yield ast.Attribute(node.value, "bool", ast.Load())
-    elif isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Constant):
-        if isinstance(node.value.value, bool):
-            other = ast.Constant(not node.value.value)
-            yield ast.AnnAssign(node.target, node.annotation, other, node.simple)
     elif isinstance(node, ast.Compare):
         yield from _values_compared(node)
     elif isinstance(node, (ast.Return, ast.If, ast.While)):
         yield from _of_all(node)
     elif isinstance(node, ast.Assign):
         yield from _kept(node, code)
+
+
+def with_field_switched(node: ast.AST) -> Iterator[ast.AnnAssign]:
+    """A field of a class that is on by default, and was off, or the other way round."""
+    value = node.value if isinstance(node, ast.AnnAssign) else None
+    if isinstance(node, ast.AnnAssign) and isinstance(value, ast.Constant) and isinstance(value.value, bool):
+        yield ast.AnnAssign(node.target, node.annotation, ast.Constant(not value.value), node.simple)
 
 
 def _with_another_switch(node: ast.Call) -> Iterator[ast.Call]:

@@ -191,14 +191,22 @@ class Cures:
         return [one for one in own if one not in changed.made(cure.line) and one != cure.line]
 
     def made_before(self, cure: Cure) -> int | None:
-        """The line that made the local which a change computes in another way, or which nothing reads any more."""
+        """The line that made the local which a change computes in another way."""
         old, new = changed_part(self._text, in_line(self._text, cure.text, cure.line))
-        if not old.isidentifier() or not new or re.search(rf"\b{old}\b", new):
+        if not old.isidentifier() or not new or new.isidentifier() or re.search(rf"\b{old}\b", new):
             return None
-        if new.isidentifier() and Source(cure.text).is_read(old, cure.line):
-            return None
+        return self._made(cure, old)
+
+    def no_more_read(self, cure: Cure) -> int | None:
+        """The line that made the local in whose place a change reads another one, and which nothing else reads."""
+        changed = Source(cure.text)
+        before, after = self._source.names(cure.line), changed.names(cure.line)
+        lost = [name for name in before - after if not changed.is_read(name, cure.line)]
+        return self._made(cure, lost[0]) if len(lost) == 1 and after - before else None
+
+    def _made(self, cure: Cure, name: str) -> int | None:
         made = self._source.assigned(cure.line)
-        return next((at for at in made if old in self._source.given_a_value(at)), None)
+        return next((at for at in made if name in self._source.given_a_value(at)), None)
 
     def make_right(self, text: str, wrong: Sequence[Wrong]) -> bool:
         """Whether the file is right in scenarios where it was wrong, with another text."""

@@ -32,7 +32,6 @@ from grader.engine.scenario import Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject, answer_key
 from grader.engine.work_clock import clock
 from grader.places.by_source import (
-    FEW_LINES,
     avoided,
     later_rounds,
     only_then,
@@ -264,21 +263,27 @@ class Locator:
         once = self._right_once(wrong, cures[0])
         if once is not None:
             return once
-        return self._with_only_way(wrong, self._cured_at(best, cures))
+        likely = ([] if best is None else [best.place.line]) + [one.line for one in cures]
+        return self._with_only_way(wrong, self._cured_at(best, cures), likely)
 
-    def _with_only_way(self, wrong: Sequence[Wrong], where: Where) -> Where:
-        """With a line that only wrong calls reach, if they are few: what keeps them away need not be the mistake."""
+    def _with_only_way(self, wrong: Sequence[Wrong], where: Where, likely: Sequence[int]) -> Where:
+        """With a line that only wrong calls reach: what keeps them away need not be the mistake.
+
+        Args:
+            likely: which it is, if it is not the only one.
+        """
         own = scenarios_of(self._grading.scenarios, wrong[0].scenario.component)
         if where.why == "error" or MOST_WRONG * len(wrong) > len(own):
             return where
         only = self.records.only_when_wrong(wrong)
-        few = 0 < len(only) <= FEW_LINES and not {*where.lines} & {*only}
-        return replace(where, other=only[0]) if few else where
+        line = next((one for one in likely if one in only), only[0] if len(only) == 1 else None)
+        return where if line is None or where.place.line in only else replace(where, other=line)
 
     def at_its_step(self, line: int | None) -> int | None:
         """Of a statement over several lines, the first one in which something was recorded: a call in a list."""
         span = range(0) if line is None else self.source.span(line)
-        ran = {e.place.line for flow, _, _ in self.records.flows for e in flow.events if e.place.line in span}
+        calls = (e for flow, _, _ in self.records.flows for e in flow.events if e.kind == "call")
+        ran = {one.place.line for one in calls if one.place.line in span}
         return line if line in ran else min(ran, default=line)
 
     def _cured_at(self, best: Where | None, cures: list[Cure]) -> Where:
@@ -307,7 +312,10 @@ class Locator:
         second = next((line for line in (*apart, *proofs) if line != best.place.line), None)
         if kept_away is not None and kept_away != best.place.line:
             second = kept_away
-        second = self.cures.kept_by_helper(cures[0]) or second or self._beside(best, cures[0], between)
+        lost = self.cures.no_more_read(cures[0])
+        second = (
+            self.cures.kept_by_helper(cures[0]) or lost or second or self._beside(best, cures[0], between)
+        )
         right = best.last_right if best.last_right and best.last_right[0] not in (*proofs, *apart) else None
         if rare is not None and rare[0] not in best.lines:
             self._explanations.too_rarely(*rare)
