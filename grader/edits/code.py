@@ -60,11 +60,15 @@ class Code:
     @cached_property
     def values(self) -> set[int]:
         """Ids of expressions that may stand for a value: no module, no function that is called."""
+        read = (n for n in nodes_of(self.tree) if isinstance(getattr(n, "ctx", ast.Load()), ast.Load))
+        return {id(n) for n in read if id(n) not in self.no_values and getattr(n, "id", "") not in PATHS}
+
+    @cached_property
+    def no_values(self) -> set[int]:
+        """Ids of what is called, and of what a statement calls for what it does."""
         nodes = list(nodes_of(self.tree))
-        parts = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-        parts |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-        read = (n for n in nodes if isinstance(getattr(n, "ctx", ast.Load()), ast.Load))
-        return {id(n) for n in read if id(n) not in parts and getattr(n, "id", "") not in PATHS}
+        called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        return called | {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
 
     @cached_property
     def lost(self) -> set[int]:

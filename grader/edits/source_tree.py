@@ -58,7 +58,7 @@ class Source(Branches):
                 if after and before:
                     yield node
 
-    def names(self, line: int) -> set[str]:
+    def names_read(self, line: int) -> set[str]:
         """Names that a line reads."""
         return {node.id for node in self._reads.get(line, ()) if isinstance(node, ast.Name)}
 

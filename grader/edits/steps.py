@@ -28,7 +28,7 @@ class Steps:
         self.few_are_lacking = 0 < len(self._lacking) <= FEW
         self._scopes, self._modules = code.scopes, modules
         self._near = cache(self._made_near)
-        self._values = code.values
+        self._no_values = code.no_values
 
     def other(self, node: ast.AST) -> Iterator[ast.AST]:
         """A step of the file, or of right code, in place of one: what a call worked on goes through it."""
@@ -92,7 +92,9 @@ class Steps:
 
     def _in_a_step(self, node: ast.AST, steps: Fragments) -> Iterator[ast.expr]:
         kinds = (ast.Name, ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute, ast.List)
-        if not isinstance(node, kinds) or id(node) not in self._values:
+        if not isinstance(node, kinds) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return
+        if id(node) in self._no_values:
             return
         names = self._scopes.names(node.lineno)
         if not isinstance(node, ast.Name) or node.id in {*names} - {"self"}:  # which no operation works on

@@ -200,7 +200,7 @@ class Cures:
     def no_more_read(self, cure: Cure) -> int | None:
         """The line that made the local in whose place a change reads another one, and which nothing else reads."""
         changed = Source(cure.text)
-        before, after = self._source.names(cure.line), changed.names(cure.line)
+        before, after = self._source.names_read(cure.line), changed.names_read(cure.line)
         lost = [name for name in before - after if not changed.is_read(name, cure.line)]
         return self._made(cure, lost[0]) if len(lost) == 1 and after - before else None
 
