@@ -6,6 +6,8 @@ import ast
 import difflib
 import re
 import sys
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import TypeGuard
 
 from zoo.core.lines import split_lines
@@ -152,14 +154,24 @@ def _depth(line: str) -> int:
 
 
 def done_too_rarely(old: str, new: str) -> tuple[int, str, str] | None:
-    """The line of a condition and its text, and the statement that a change has done where it is false, too."""
-    before = {_dumped(one) for one in ast.walk(ast.parse(old)) if isinstance(one, ast.If)}
-    for node in ast.walk(ast.parse(new)):
-        if isinstance(node, ast.If) and len(node.orelse) == 1 and _dumped(node) not in before:
-            also = node.orelse[0]
-            if _dumped(also) in map(_dumped, node.body):
-                return node.lineno, ast.unparse(node.test), ast.unparse(also)
+    """The line of a condition and its text, and the statement that a change has done where it is false, too: in an
+    `else`, or after it."""
+    before = {(_dumped(one), _dumped(also)) for one, also in _also_done(ast.parse(old))}
+    for node, also in _also_done(ast.parse(new)):
+        if (_dumped(node), _dumped(also)) not in before and _dumped(also) in map(_dumped, node.body):
+            return node.lineno, ast.unparse(node.test), ast.unparse(also)
     return None
+
+
+def _also_done(tree: ast.Module) -> Iterator[tuple[ast.If, ast.stmt]]:
+    """Conditions, each with the one statement of its `else`, or that which comes after it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and len(node.orelse) == 1:
+            yield node, node.orelse[0]
+        for block in (getattr(node, name, None) for name in ("body", "orelse")):
+            for one, after in pairwise(block if isinstance(block, list) else ()):
+                if isinstance(one, ast.If) and not one.orelse:
+                    yield one, after
 
 
 def sorts_no_more(old: str, new: str, line: int) -> bool:

@@ -201,8 +201,10 @@ class Cures:
         """The line that made the local in whose place a change reads another one, and which nothing else reads."""
         changed = Source(cure.text)
         before, after = self._source.names_read(cure.line), changed.names_read(cure.line)
-        lost = [name for name in before - after if not changed.is_read(name, cure.line)]
-        return self._made(cure, lost[0]) if len(lost) == 1 and after - before else None
+        lost = before - after
+        if len(lost) != 1 or not after - before or any(changed.is_read(one, cure.line) for one in lost):
+            return None
+        return self._made(cure, *lost)
 
     def _made(self, cure: Cure, name: str) -> int | None:
         made = self._source.assigned(cure.line)
