@@ -159,6 +159,9 @@ class Edits:
         begun = {node.lineno for node in nodes_of(self._code.tree) if isinstance(node, ast.FunctionDef)}
         return sorted(lines, key=lambda line: line in begun)
 
+    def _in_functions(self, lines: Sequence[int]) -> list[int]:
+        return [line for line in lines if self._code.scopes.function(line) is not None]
+
     def _of_the_file(self, lines: Sequence[int]) -> list[int]:
         """Those of these lines that are in no function."""
         return [line for line in lines if self._code.scopes.function(line) is None]
@@ -201,18 +204,19 @@ class Edits:
             (everywhere, (self._left_out.unused,)),
             (everywhere, (self._copies.of, self._copies.among_items)),
             (first[:NEAR], self._slipped),
-            (first[:NEAR], changed),
+            (self._in_functions(first[:NEAR]), changed),
             (self._of_the_file(statements), (self._changes.other_float,)),
             (everywhere, (flipped, self._using(taken_for))),
+            (everywhere, self._done_elsewhere),
             (second[:NEAR], self._slipped),
             (conditions[:NEAR], changed),
             (second[:NEAR], changed),
+            (statements, (self._changes.of_few_attributes,)),
             (statements, (self._moves.begun,)),
             ([*first, *second], moved),
-            (first, renamed),
             (everywhere, self._slipped),
+            (first, renamed),
             (first, (self._using(given_twice),)),
-            (statements, (self._changes.of_few_attributes,)),
             (statements, (self._moves.repeated_names, self._moves.displaced, without_room)),
             (first, changed),
             (first, (self._changes.numbers_as_names,)),
@@ -262,6 +266,20 @@ class Edits:
             (rest, more),
         )
         return soon, late
+
+    @property
+    def _done_elsewhere(self) -> tuple[Change, ...]:
+        """Statements and values that belong elsewhere: there are few such changes."""
+        return (
+            self._moves.after_the_loop,
+            self._left_out.not_passed_over,
+            self._left_out.never_taken_back,
+            self._left_out.unread_near,
+            self._loops.carried_on,
+            self._loops.in_order,
+            self._keywords.handed_on,
+            as_another_argument,
+        )
 
     @property
     def _slipped(self) -> tuple[Change, ...]:

@@ -263,20 +263,24 @@ class Locator:
         once = self._right_once(wrong, cures[0])
         if once is not None:
             return once
-        likely = ([] if best is None else [best.place.line]) + [one.line for one in cures]
-        return self._with_only_way(wrong, self._cured_at(best, cures), likely)
+        return self._with_only_way(wrong, self._cured_at(best, cures), best, [one.line for one in cures])
 
-    def _with_only_way(self, wrong: Sequence[Wrong], where: Where, likely: Sequence[int]) -> Where:
+    def _with_only_way(
+        self, wrong: Sequence[Wrong], where: Where, best: Where | None, proofs: Sequence[int]
+    ) -> Where:
         """With a line that only wrong calls reach: what keeps them away need not be the mistake.
 
         Args:
-            likely: which it is, if it is not the only one.
+            best: the place by values: its line rather than any other.
+            proofs: lines in which changes help: rather than a line of which nothing else is known.
         """
         own = scenarios_of(self._grading.scenarios, wrong[0].scenario.component)
         if where.why == "error" or MOST_WRONG * len(wrong) > len(own):
             return where
         only = self.records.only_when_wrong(wrong)
-        line = next((one for one in likely if one in only), only[0] if len(only) == 1 else None)
+        likely = [*([] if best is None else [best.place.line]), *proofs]
+        alone = only[0] if len(only) == 1 and where.other not in proofs else None
+        line = next((one for one in likely if one in only), alone)
         return where if line is None or where.place.line in only else replace(where, other=line)
 
     def at_its_step(self, line: int | None) -> int | None:
