@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+import builtins
+from collections.abc import Collection, Sequence
 from functools import cached_property
-from itertools import pairwise
 
 from grader.edits.file_text import FileText
 from grader.edits.parsed import nodes_of, parsed
 from grader.edits.scopes import Scopes
 from grader.edits.syntax import PATHS
+
+MOST_NAMES = 1000  # in one function
 
 
 class Code:
@@ -71,20 +73,46 @@ class Code:
         return called | {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
 
     @cached_property
-    def lost(self) -> set[int]:
-        """Ids of statements that give a local a value which the next one in the same block replaces, unread."""
-        found = set[int]()
-        for node in nodes_of(self.tree):
-            for field in ("body", "orelse"):
-                block = getattr(node, field, None)
-                for one, after in pairwise(block if isinstance(block, list) else ()):
-                    both = (one, after)
-                    if all(isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name) for n in both):
-                        name = one.targets[0].id
-                        read = (n.id for n in ast.walk(after.value) if isinstance(n, ast.Name))
-                        if name == after.targets[0].id and name not in read:
-                            found.add(id(one))
+    def lost(self) -> dict[int, list[str]]:
+        """By id of a statement that gives a local a value, which nothing reads any more: what is read later of other
+        locals, and of names that nothing has made."""
+        found: dict[int, list[str]] = {}
+        for function in (one for one in nodes_of(self.tree) if isinstance(one, ast.FunctionDef)):
+            names = [one for one in ast.walk(function) if isinstance(one, ast.Name)]
+            if len(names) > MOST_NAMES:  # each statement looks through them
+                continue
+            loads = [one for one in names if isinstance(one.ctx, ast.Load)]
+            stores = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+            for one in self.assigned.get(function, []):
+                target, end = one.targets[0], one.end_lineno or one.lineno
+                later = sorted((n.lineno, n.id) for n in loads if n.lineno > end)
+                apart = _in_other_branches(function, one)
+                own = [each for each in names if id(each) not in apart]
+                if isinstance(target, ast.Name) and not self._is_read(target.id, end, own):
+                    others = dict.fromkeys(
+                        name for _, name in later if name in stores or self._is_unknown(name)
+                    )
+                    found[id(one)] = [name for name in others if name != target.id]
         return found
+
+    @staticmethod
+    def _is_read(name: str, line: int, names: Sequence[ast.Name]) -> bool:
+        """Whether a local is read after a line, before it gets another value in a line of its own."""
+        later = [one for one in names if one.id == name and one.lineno > line]
+        first = min((one.lineno for one in later), default=0)
+        return any(isinstance(one.ctx, ast.Load) for one in later if one.lineno == first)
+
+    @cached_property
+    def _made(self) -> set[str]:
+        nodes = nodes_of(self.tree)
+        made = {one.id for one in nodes if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+        made |= {one.name for one in nodes if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
+        made |= {one.arg for one in nodes if isinstance(one, ast.arg)}
+        imports = (one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom)))
+        return made | {each.asname or each.name.partition(".")[0] for one in imports for each in one.names}
+
+    def _is_unknown(self, name: str) -> bool:
+        return name not in self._made and not hasattr(builtins, name)
 
     @cached_property
     def nodes(self) -> dict[int, list[ast.AST]]:
@@ -118,6 +146,13 @@ class Code:
         if not self.ran or not isinstance(node, ast.stmt):
             return True
         return any(line in self.ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
+
+
+def _in_other_branches(function: ast.FunctionDef, statement: ast.stmt) -> set[int]:
+    """Ids of what does not run where a statement does: in the `else` of conditions around it."""
+    around = [one for one in ast.walk(function) if isinstance(one, ast.If)]
+    around = [one for one in around if any(each is statement for part in one.body for each in ast.walk(part))]
+    return {id(each) for one in around for part in one.orelse for each in ast.walk(part)}
 
 
 def constants(text: str) -> list[float]:

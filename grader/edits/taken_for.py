@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
@@ -19,6 +20,7 @@ NUMBERS = ("uint8", "int8", "int16", "int32")  # dtypes in which a mask is neith
 CHOOSING = ("max", "min", "sorted", "nlargest", "nsmallest", "sort")
 SIZES = ("shape", "size")
 MOST_METHODS = 3
+MOST_NAMES = 4
 MOST_ARGUMENTS = 4
 
 
@@ -30,6 +32,7 @@ def taken_for(node: ast.AST, code: Code) -> Iterator[ast.AST]:
             yield ast.Call(function_named(node.func, FUNCTIONS[name]), node.args, node.keywords)
         yield from _with_another_switch(node) if name != "dataclass" else ()
         yield from _by_a_method(node, code)
+        yield from _of_the_longest(node)
     elif isinstance(node, ast.Attribute) and node.attr in NUMBERS and called(node.value) == "torch":
         yield ast.Attribute(node.value, "bool", ast.Load())
     elif isinstance(node, ast.Compare):
@@ -52,6 +55,14 @@ def _with_another_switch(node: ast.Call) -> Iterator[ast.Call]:
         if isinstance(word.value, ast.Constant) and isinstance(word.value.value, bool):
             other = ast.keyword(word.arg, ast.Constant(not word.value.value))
             yield ast.Call(node.func, node.args, [*node.keywords[:i], other, *node.keywords[i + 1 :]])
+
+
+def _of_the_longest(node: ast.Call) -> Iterator[ast.Call]:
+    """`max(map(len, words))` for `len(words[0])`."""
+    first = node.args[0] if called(node.func) == "len" and len(node.args) == 1 else None
+    if isinstance(first, ast.Subscript) and isinstance(first.slice, ast.Constant) and first.slice.value == 0:
+        lengths = ast.Call(ast.Name("map", ast.Load()), [node.func, first.value], [])
+        yield ast.Call(ast.Name("max", ast.Load()), [lengths], [])
 
 
 def _values_compared(node: ast.Compare) -> Iterator[ast.Call]:
@@ -80,15 +91,36 @@ def _of_all(node: ast.Return | ast.If | ast.While) -> Iterator[ast.stmt]:
 
 
 def _kept(node: ast.Assign, code: Code) -> Iterator[ast.Assign]:
-    """A value that gets a name from which nothing reads it, as the next statement gives that name another value: under
-    the name of something that it was made of."""
-    target = node.targets[0]
-    if not isinstance(target, ast.Name) or len(node.targets) > 1 or id(node) not in code.lost:
-        return
-    made_of = dict.fromkeys(one.id for one in ast.walk(node.value) if isinstance(one, ast.Name))
-    for name in made_of:
-        if name not in (target.id, "self") and name in code.scopes.names(node.lineno):
-            yield ast.Assign([ast.Name(name, ast.Store())], node.value)
+    """A value that gets a name by which nothing reads it: under a name that is read later."""
+    for name in code.lost.get(id(node), ())[:MOST_NAMES]:
+        yield ast.Assign([ast.Name(name, ast.Store())], node.value)
+
+
+def in_one_chain(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """Two conditions one after the other, the second one with `elif`."""
+    blocks = [
+        getattr(one, field, None)
+        for one in (ast.walk(node) if isinstance(node, ast.FunctionDef) else ())
+        for field in ("body", "orelse")
+    ]
+    for block in blocks:
+        for first, second in pairwise(block if isinstance(block, list) else ()):
+            if isinstance(first, ast.If) and isinstance(second, ast.If) and not first.orelse:
+                lines, column = list(code.file.lines), second.col_offset
+                text = lines[second.lineno - 1]
+                lines[second.lineno - 1] = text[:column] + b"el" + text[column:]
+                yield second.lineno, b"".join(lines).decode()
+
+
+def returned_after_all(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """A function that gives nothing back, with what it made last."""
+    if isinstance(node, ast.FunctionDef) and not (node.name.startswith("__") or node.decorator_list):
+        inside = list(ast.walk(node))
+        made = [one for one in code.assigned.get(node, []) if isinstance(one.targets[0], ast.Name)]
+        gives = any(isinstance(one, (ast.Return, ast.Yield, ast.YieldFrom, ast.Raise)) for one in inside)
+        if made and not gives:
+            value = ast.Name(called(made[-1].targets[0]), ast.Load())
+            yield node.body[-1].lineno, code.file.with_after(node.body[-1], ast.Return(value))
 
 
 def _by_a_method(node: ast.Call, code: Code) -> Iterator[ast.Call]:
