@@ -393,6 +393,41 @@ RING = (
         return self.out_proj(mixed.transpose(1, 2).flatten(2)), (keys, values, t + 1)
 """
 )
+A_BRANCH_FOR_ONE = """
+import torch
+
+
+def padding_mask(tokens, pad=0):
+    return tokens.ne(pad)[:, None, None]
+
+
+def causal_mask(size, device=None):
+    return torch.ones(size, size, dtype=torch.bool, device=device).tril()[None, None]
+
+
+def decoder_mask(tokens, pad=0):
+    causal = causal_mask(tokens.size(1), tokens.device).expand(len(tokens), -1, -1, -1)
+    if tokens.size(1) == 1:
+        return causal
+    return causal & padding_mask(tokens, pad)
+
+
+def to_additive(mask, dtype=torch.float32):
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, float("-inf"))
+"""
+ANOTHER_COUNT = """
+import torch
+from torch.nn import functional as F
+
+
+def sequence_loss(logits, target, pad=0, smoothing=0.0):
+    real = target.ne(pad).sum()
+    n = target.size(0) * target.size(1)
+    total = F.cross_entropy(
+        logits.transpose(1, 2), target, ignore_index=pad, label_smoothing=smoothing, reduction="sum"
+    )
+    return total / n
+"""
 MADE_TOO_RARELY = """
 import torch
 
@@ -486,6 +521,8 @@ class MultiHeadAttention(nn.Module):
         ("kv_cache", RING, ["ROOM = 32"]),
         ("attention", BIAS_OF_EACH_HEAD, ["self.out_proj.bias"]),
         ("masks", MADE_TOO_RARELY, ["if held is None"]),
+        ("masks", A_BRANCH_FOR_ONE, ["return causal"]),
+        ("loss", ANOTHER_COUNT, ["return total / n", "n = target.size(0)"]),
     ],
     ids=[
         "written after a loop",
@@ -509,6 +546,8 @@ class MultiHeadAttention(nn.Module):
         "room for 32 positions",
         "a bias for each head",
         "made for the first size alone",
+        "a branch for one token",
+        "a count that nothing else reads",
     ],
 )
 def test_mistakes_of_several_lines_have_theirs(exercise: str, text: str, lines: list[str]) -> None:
