@@ -19,7 +19,7 @@ It runs hidden tests on your code and names the mistakes that they find. You nee
 
 Sums over many layers make some vectors large and others small. The norm gives every position's vector
 mean 0 and variance 1, whatever its size was, and then lets training choose a scale and a shift for each
-feature: gain [D] starts at 1, bias [D] at 0, and both are trainable.
+feature: gain [D] starts at 1, bias [D] at 0, and both are trainable parameters.
 
     x        [..., D]         D = d_model; any number of leading dimensions
     returns  [..., D]

@@ -52,8 +52,8 @@ They are passed in as modules. Do not copy them or change their weights. Call
     feed_forward(x)                               -> [B, L, D]
 
 Without a mask, pass None or omit it. Each of the three layer norms is over the last dimension, with learned
-gain (starts at 1) and bias (starts at 0), eps 1e-5. Their names, and the order in which you create them, are
-free.
+parameters gain (starts at 1) and bias (starts at 0), eps 1e-5. Their names, and the order in which you create
+them, are free.
 
 
 4. The stack

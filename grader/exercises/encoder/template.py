@@ -36,8 +36,8 @@ Attention and feed-forward network are passed in as modules. Do not copy them or
 
 In self-attention query, key and value are the same tensor. Without a mask, pass None or omit it. In a
 boolean mask True = may be attended to, but the layer need not know: it only passes the mask on.
-Each of the two layer norms is over the last dimension, with learned gain (starts at 1) and bias (starts
-at 0), eps 1e-5. Their names, and the order in which you create them, are free.
+Each of the two layer norms is over the last dimension, with learned parameters gain (starts at 1) and
+bias (starts at 0), eps 1e-5. Their names, and the order in which you create them, are free.
 
 
 3. A worked example
