@@ -79,7 +79,13 @@ from grader.edits.signs import flipped, negated_loss, unsigned
 from grader.edits.slips import Slips, without_room
 from grader.edits.starts import first_alone, from_the_start
 from grader.edits.steps import Steps
-from grader.edits.taken_for import in_one_chain, returned_after_all, taken_for, with_field_switched
+from grader.edits.taken_for import (
+    in_one_chain,
+    returned_after_all,
+    taken_for,
+    values_compared,
+    with_field_switched,
+)
 
 MOST_ALIKE = 2  # lines
 NEAR = 8  # lines
@@ -412,7 +418,7 @@ class Edits:
             with_field_switched,
             *map(self._using, (of_table, computed_each_time)),
             *map(self._using, (not_its_own, of_the_object, with_its_base, all_handed_on)),
-            *map(self._using, (in_one_chain, returned_after_all)),
+            *map(self._using, (in_one_chain, returned_after_all, values_compared)),
         )
         kinds = (ast.ClassDef, ast.Dict, ast.FunctionDef, ast.AnnAssign)
         lines = [at for at, nodes in self._code.nodes.items() if any(isinstance(n, kinds) for n in nodes)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from grader.edits.code import Code
+from grader.edits.edit_kinds import by_one
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called, function_named
 
@@ -35,12 +36,12 @@ def taken_for(node: ast.AST, code: Code) -> Iterator[ast.AST]:
         yield from _of_the_longest(node)
     elif isinstance(node, ast.Attribute) and node.attr in NUMBERS and called(node.value) == "torch":
         yield ast.Attribute(node.value, "bool", ast.Load())
-    elif isinstance(node, ast.Compare):
-        yield from _values_compared(node)
     elif isinstance(node, (ast.Return, ast.If, ast.While)):
         yield from _of_all(node)
     elif isinstance(node, ast.Assign):
         yield from _kept(node, code)
+        if isinstance(node.targets[0], ast.Name) and isinstance(node.value, (ast.Name, ast.Attribute)):
+            yield from (ast.Assign(node.targets, one) for one in by_one(node.value))
 
 
 def with_field_switched(node: ast.AST) -> Iterator[ast.AnnAssign]:
@@ -65,12 +66,16 @@ def _of_the_longest(node: ast.Call) -> Iterator[ast.Call]:
         yield ast.Call(ast.Name("max", ast.Load()), [lengths], [])
 
 
-def _values_compared(node: ast.Compare) -> Iterator[ast.Call]:
+def values_compared(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
     """`a.equal(b)` for `a.shape == b.shape`: of what is kept for one input, another one of the same shape is not it."""
-    (first, second), op = (node.left, node.comparators[0]), node.ops[0]
-    owners = [_owner_of_size(one) for one in (first, second)]
-    if len(node.ops) == 1 and isinstance(op, ast.Eq) and owners[0] is not None and owners[1] is not None:
-        yield ast.Call(ast.Attribute(owners[0], "equal", ast.Load()), [owners[1]], [])
+    inside = list(ast.walk(node)) if isinstance(node, ast.FunctionDef) else []
+    checks = {id(one) for each in inside if isinstance(each, ast.Assert) for one in ast.walk(each)}
+    for one in inside:
+        if isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.Eq) and id(one) not in checks:
+            of = [_owner_of_size(side) for side in (one.left, *one.comparators)]
+            if len(of) == 2 and of[0] is not None and of[1] is not None:
+                equal = ast.Call(ast.Attribute(of[0], "equal", ast.Load()), [of[1]], [])
+                yield one.lineno, code.file.with_one(one, equal)
 
 
 def _owner_of_size(node: ast.expr) -> ast.expr | None:

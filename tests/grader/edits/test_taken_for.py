@@ -21,11 +21,8 @@ CASES = {
     "the first one for all, as a condition": (
         "def f(ended):\n    if ended[0]:\n        return 1\n    return 2\n", "ended[0]", "all(ended)",
     ),
-    "shapes for values": (
-        "def f(a, b):\n    return a.shape == b.shape\n", "a.shape == b.shape", "a.equal(b)",
-    ),
-    "sizes for values": (
-        "def f(a, b):\n    return a.size() == b.size()\n", "a.size() == b.size()", "a.equal(b)",
+    "where the last one ended": (
+        "def f(one):\n    first = one.last\n    return range(first, 9)\n", "one.last", "one.last + 1",
     ),
     "the first length for the longest": (
         "def f(words):\n    return len(words[0])\n", "len(words[0])", "max(map(len, words))",
@@ -70,6 +67,12 @@ WIRED = {
     "a field that is off": (
         "class Options:\n    bias: bool = False\n", "= False", "= True",
     ),
+    "shapes for values": (
+        "def f(a, b):\n    return a.shape == b.shape\n", "a.shape == b.shape", "a.equal(b)",
+    ),
+    "sizes for values": (
+        "def f(a, b):\n    return a.size() == b.size()\n", "a.size() == b.size()", "a.equal(b)",
+    ),
     "a chain of conditions": (
         "def f(x, way):\n    if way == 'a':\n        x = 1\n    if way == 'b':\n        x = 2\n"
         "    else:\n        x = 3\n    return x\n",
@@ -85,6 +88,11 @@ WIRED = {
 def test_it_is_undone_wherever_it_is(text: str, wrong: str, right: str) -> None:
     whole = HEAD + text
     assert plain(whole.replace(wrong, right)) in {plain(new) for _, new in Edits(whole).wired()}
+
+
+def test_shapes_that_are_checked_are_left_alone() -> None:
+    text = "def f(a, b):\n    assert a.shape == b.shape\n    return a + b\n"
+    assert not list(Edits(HEAD + text).wired())
 
 
 def test_functions_that_give_something_are_left_alone() -> None:
