@@ -83,11 +83,12 @@ class Code:
                 continue
             loads = [one for one in names if isinstance(one.ctx, ast.Load)]
             stores = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+            branches = [one for one in ast.walk(function) if isinstance(one, ast.If) and one.orelse]
             for one in self.assigned.get(function, []):
                 target, end = one.targets[0], one.end_lineno or one.lineno
                 later = sorted((n.lineno, n.id) for n in loads if n.lineno > end)
-                apart = _in_other_branches(function, one)
-                own = [each for each in names if id(each) not in apart]
+                apart = [_span(each.orelse) for each in branches if one.lineno in _span(each.body)]
+                own = [each for each in names if not any(each.lineno in lines for lines in apart)]
                 if isinstance(target, ast.Name) and not self._is_read(target.id, end, own):
                     others = dict.fromkeys(
                         name for _, name in later if name in stores or self._is_unknown(name)
@@ -148,11 +149,9 @@ class Code:
         return any(line in self.ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
 
-def _in_other_branches(function: ast.FunctionDef, statement: ast.stmt) -> set[int]:
-    """Ids of what does not run where a statement does: in the `else` of conditions around it."""
-    around = [one for one in ast.walk(function) if isinstance(one, ast.If)]
-    around = [one for one in around if any(each is statement for part in one.body for each in ast.walk(part))]
-    return {id(each) for one in around for part in one.orelse for each in ast.walk(part)}
+def _span(block: Sequence[ast.stmt]) -> range:
+    """The lines of statements one after the other."""
+    return range(block[0].lineno, (block[-1].end_lineno or block[-1].lineno) + 1)
 
 
 def constants(text: str) -> list[float]:

@@ -122,8 +122,8 @@ def returned_after_all(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
     if isinstance(node, ast.FunctionDef) and not (node.name.startswith("__") or node.decorator_list):
         inside = list(ast.walk(node))
         made = [one for one in code.assigned.get(node, []) if isinstance(one.targets[0], ast.Name)]
-        gives = any(isinstance(one, (ast.Return, ast.Yield, ast.YieldFrom, ast.Raise)) for one in inside)
-        if made and not gives:
+        gives = any(isinstance(one, (ast.Return, ast.Yield, ast.YieldFrom)) for one in inside)
+        if made and not gives and not isinstance(node.body[-1], ast.Raise):
             value = ast.Name(called(made[-1].targets[0]), ast.Load())
             yield node.body[-1].lineno, code.file.with_after(node.body[-1], ast.Return(value))
 

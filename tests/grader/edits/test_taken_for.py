@@ -79,7 +79,8 @@ WIRED = {
         "    if way == 'b'", "    elif way == 'b'",
     ),
     "a result that is not returned": (
-        "def make(size):\n    made = nn.Linear(size, size)\n", "(size, size)\n", "(size, size)\n    return made\n",
+        "def make(size):\n    if size < 1:\n        raise ValueError(size)\n"
+        "    made = nn.Linear(size, size)\n", "(size, size)\n", "(size, size)\n    return made\n",
     ),
 }  # fmt: skip
 
