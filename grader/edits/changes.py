@@ -41,7 +41,7 @@ LIMITS_OF_FLOATS = re.compile("finfo|float_info")
 CODE = re.compile("[a-z]{2,5}")  # a text whose letters may each say a step
 NAMES = re.compile(r"\w+([ ,]+\w+){1,7}")  # in "norm attention drop".split()
 OF_PARTS = ("parameters", "named_parameters", "modules", "children", "apply")
-COUNTS = ("arange", "linspace", "range", "len")  # give no masks, and nothing below 0
+COUNTS = ("arange", "linspace", "range", "len")
 SIZES = ("len", "numel", "size")
 LIMIT = 8  # a whole number that may be a length built in, ...
 MUCH, ENOUGH = 16, 2**10  # ... with so many times as much, or this, in its place
@@ -102,6 +102,18 @@ class Changes:
             for name, value in own
             if any(known == name for known, _ in right)
         }
+
+    @cached_property
+    def _counting(self) -> set[str]:
+        """Functions that give numbers one after the other, also the file's own: no mask, and nothing below 0."""
+        functions = [one for one in nodes_of(self._trees[0]) if isinstance(one, ast.FunctionDef)]
+        ends = {f.name: f.body[-1].value for f in functions if isinstance(f.body[-1], ast.Return)}
+        own = (
+            name
+            for name, value in ends.items()
+            if isinstance(value, ast.Call) and called(value.func) in COUNTS
+        )
+        return {*COUNTS, *own}
 
     @cached_property
     def _told_apart(self) -> set[int]:
@@ -251,7 +263,7 @@ class Changes:
 
     def inverted(self, node: ast.AST) -> Iterator[ast.AST]:
         """A value with a sign, a mask or a condition inverted."""
-        counts = isinstance(node, ast.Call) and called(node.func) in COUNTS
+        counts = isinstance(node, ast.Call) and called(node.func) in self._counting
         if (
             isinstance(node, (ast.Name, ast.Attribute, ast.Call))
             and id(node) in self._code.values

@@ -91,7 +91,7 @@ class Code:
                 own = [each for each in names if not any(each.lineno in lines for lines in apart)]
                 if isinstance(target, ast.Name) and not self._is_read(target.id, end, own):
                     others = dict.fromkeys(
-                        name for _, name in later if name in stores or self._is_unknown(name)
+                        name for _, name in later if name in stores or self.is_unknown(name)
                     )
                     found[id(one)] = [name for name in others if name != target.id]
         return found
@@ -112,7 +112,8 @@ class Code:
         imports = (one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom)))
         return made | {each.asname or each.name.partition(".")[0] for one in imports for each in one.names}
 
-    def _is_unknown(self, name: str) -> bool:
+    def is_unknown(self, name: str) -> bool:
+        """Whether nothing in the file gives a name a value."""
         return name not in self._made and not hasattr(builtins, name)
 
     @cached_property

@@ -186,9 +186,12 @@ class Definitions:
 
     @cached_property
     def _defaults_at(self) -> Mapping[int, Mapping[str, int]]:
-        """By the line in which a function begins, or its decorators, the lines of its arguments' defaults."""
+        """By the line in which a function begins, or its decorators, the lines of its arguments' defaults.
+
+        Not where it takes `*args`: what comes by position is not left out, and goes there.
+        """
         found = {}
-        for node in self._functions:
+        for node in (one for one in self._functions if one.args.vararg is None):
             start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
             lines = {name: value.lineno for name, value in defaults_of(node).items()}
             found[start] = found[node.lineno] = lines

@@ -59,6 +59,7 @@ FUNCTIONS = (
     ("var", "std"),
     ("zeros", "ones"),
     ("zeros_like", "ones_like"),
+    ("zeros_", "ones_"),
     ("all", "any"),
     ("logsumexp", "amax"),
     ("cat", "stack"),

@@ -38,6 +38,7 @@ from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut
 from grader.edits.like_others import (
     called_like,
+    made_as_beside,
     made_like,
     of_table,
     out_of_date,
@@ -70,6 +71,7 @@ from grader.edits.python_slips import (
     by_another_field,
     by_value,
     not_its_own,
+    of_self,
     of_the_object,
     with_its_base,
 )
@@ -285,6 +287,7 @@ class Edits:
             self._loops.in_order,
             self._keywords.handed_on,
             as_another_argument,
+            self._pairs.exchanged,
         )
 
     @property
@@ -347,6 +350,7 @@ class Edits:
             self._using(out_of_date),
             self._using(returned_like),
             self._using(made_like),
+            self._using(made_as_beside),
             self._using(called_like),
             self._using(wrapped_like),
             self._using(by_another_field),
@@ -417,7 +421,7 @@ class Edits:
             self._blocks.bases_exchanged,
             with_field_switched,
             *map(self._using, (of_table, computed_each_time)),
-            *map(self._using, (not_its_own, of_the_object, with_its_base, all_handed_on)),
+            *map(self._using, (of_self, not_its_own, of_the_object, with_its_base, all_handed_on)),
             *map(self._using, (in_one_chain, returned_after_all, values_compared)),
         )
         kinds = (ast.ClassDef, ast.Dict, ast.FunctionDef, ast.AnnAssign)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from grader.edits.code import Code
-from grader.edits.parsed import MOST_FILES, nodes_of
-from grader.edits.syntax import called
+from grader.edits.parsed import MOST_FILES, nodes_of, replaced_parts
+from grader.edits.syntax import called, renamed
 
 MOST = 3  # of one kind, at one place
 VALUES = (ast.BinOp, ast.Call)
@@ -43,6 +43,41 @@ def made_like(node: ast.AST, code: Code) -> Iterator[ast.Assign]:
             if other is not node and isinstance(call, ast.Call) and ast.unparse(other.targets[0]) == target:
                 for given in (node.value.args[:1], [node.value]) if len(call.args) == 1 else ():
                     yield ast.Assign(node.targets, ast.Call(call.func, list(given), call.keywords))
+
+
+def made_as_beside(node: ast.AST, code: Code) -> Iterator[ast.Assign]:
+    """A value that goes through as much as another one of the function does: `k = split(self.k(key))` for
+    `k = self.k(key)` beside `q = split(self.q(query))`."""
+    function = code.function(node) if isinstance(node, ast.Assign) else None
+    if not isinstance(node, ast.Assign) or function is None:
+        return
+    found = {}
+    for other in (one for one in code.assigned.get(function, []) if one is not node):
+        for part in (one for one in ast.walk(other.value) if one is not other.value):
+            names = _names_for(part, node.value)
+            if isinstance(part, ast.expr) and names is not None:
+                new = ast.parse(
+                    ast.unparse(replaced_parts(other.value, (part, node.value))), mode="eval"
+                ).body
+                for old, name in names:
+                    new = renamed(new, old, name)
+                found[ast.unparse(new)] = new
+    yield from (ast.Assign(node.targets, one) for one in list(found.values())[:MOST])
+
+
+def _names_for(part: ast.AST, value: ast.expr) -> list[tuple[str, str]] | None:
+    """What names of a call become in one like it, of another module of `self`; None if it is not like it."""
+    if not isinstance(part, ast.Call) or not isinstance(value, ast.Call) or len(part.args) != len(value.args):
+        return None
+    own = all(
+        isinstance(one.func, ast.Attribute) and called(one.func.value) == "self" for one in (part, value)
+    )
+    if not own or not part.args:
+        return None
+    both = zip(part.args, value.args, strict=True)
+    return [
+        (a.id, b.id) for a, b in both if isinstance(a, ast.Name) and isinstance(b, ast.Name) and a.id != b.id
+    ]
 
 
 def called_like(node: ast.AST, code: Code) -> Iterator[ast.Call]:

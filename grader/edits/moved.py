@@ -16,6 +16,7 @@ LOOPS = (ast.For, ast.While)
 EFFECTS = (ast.Expr, ast.AugAssign, ast.For)  # done for what they do, and not for a value
 JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 NEW = ("zeros", "ones", "full", "empty", "list", "dict", "set")
+METHODS = "{}()"  # of a name
 MOST_TOGETHER = 3  # statements that are moved past the end of a block
 MOST_LINES = 8  # of a statement that is moved
 MOST_SIBLINGS = 8  # past which a statement is moved
@@ -42,18 +43,18 @@ class Moves:
         if id(node) not in self._siblings or not isinstance(node, ast.stmt):
             return
         parent, body, i = self._siblings[id(node)]
-        if _span(node)[1] - _span(node)[0] > MOST_LINES:
+        if _span(node)[1] - _span(node)[0] > MOST_LINES or _says_only(node):
             return
-        if i + 1 < len(body):
+        if i + 1 < len(body) and _matters(node, body[i + 1]):
             yield from self._exchanged(node, body[i + 1])
-        if i:
+        if i and _matters(body[i - 1], node):
             yield from self._exchanged(body[i - 1], node)
         if i and isinstance(body[i - 1], BLOCKS):
             inside = body[i - 1].body[-1]  # type: ignore[attr-defined]
-            yield self._put(node, _span(body[i - 1])[1], inside.col_offset)
-        ends = isinstance(parent, BLOCKS) and body is parent.body and 0 < i == len(body) - 1
-        if ends and not getattr(parent, "orelse", []):
-            yield self._put(node, _span(parent)[1], parent.col_offset)  # type: ignore[attr-defined]
+            if not isinstance(inside, JUMPS):
+                yield self._put(node, _span(body[i - 1])[1], inside.col_offset)
+        if isinstance(parent, BLOCKS) and 0 < i == len(body) - 1:
+            yield self._put(node, _span(parent)[1], parent.col_offset)
         if isinstance(parent, ast.If) and len(body) == 1 and not parent.orelse:  # with its condition
             yield from self.of(parent)
         if isinstance(node, EFFECTS):  # farther
@@ -203,10 +204,24 @@ def _again(name: str, node: ast.stmt, inside: Sequence[ast.stmt]) -> Iterator[tu
         yield from ((maker, one) for one in places)
 
 
+def _says_only(statement: ast.stmt) -> bool:
+    """Whether it is a text that explains what follows."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _matters(first: ast.stmt, second: ast.stmt) -> bool:
+    """Whether the order of two neighbours may matter: not of two that give values to things of their own."""
+    if _says_only(first) or _says_only(second):
+        return False
+    nodes = [*ast.walk(first), *ast.walk(second)]
+    acts = any(isinstance(one, (ast.Expr, *JUMPS)) and not isinstance(one, ast.Raise) for one in nodes)
+    return acts or depend(first, second) or depend(second, first)
+
+
 def depend(some: ast.stmt, other: ast.stmt) -> bool:
     """Return whether it matters which of two statements comes first: one changes a name that the other one has."""
     (read, changed), (others, other_changed) = _names(some), _names(other)
-    return bool(changed & (others | other_changed) or other_changed & read)
+    return bool(changed & others or other_changed & read)
 
 
 def _is_first_value(value: ast.expr | None) -> bool:
@@ -219,14 +234,27 @@ def _is_first_value(value: ast.expr | None) -> bool:
 
 
 def _names(statement: ast.stmt) -> tuple[set[str], set[str]]:
-    """The names that a statement has, and those of them that it changes, also in place."""
+    """The names and attributes that a statement has, and those of them that it changes, also in place.
+
+    One that changes an attribute of `self` changes what methods of `self` do.
+    """
     nodes = list(ast.walk(statement))
     stored = (
         one for one in nodes if isinstance(one, (ast.Name, ast.Subscript)) and isinstance(one.ctx, ast.Store)
     )
     calls = (one.value.func for one in nodes if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))
     changed = {one.id for one in map(_base, chain(stored, calls)) if isinstance(one, ast.Name)}
-    return {one.id for one in nodes if isinstance(one, ast.Name)}, changed
+    attributes = [one for one in nodes if isinstance(one, ast.Attribute)]
+    kept = {ast.unparse(one) for one in attributes if isinstance(one.ctx, ast.Store)}
+    called_of = {
+        METHODS.format(one.func.value.id)
+        for one in nodes
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)
+        if isinstance(one.func.value, ast.Name)
+    }
+    changed |= kept | {METHODS.format(one.partition(".")[0]) for one in kept}
+    names = {one.id for one in nodes if isinstance(one, ast.Name)}
+    return names | set(map(ast.unparse, attributes)) | called_of, changed
 
 
 def _base(node: ast.expr) -> ast.expr:

@@ -33,6 +33,16 @@ class Pairs:
         if isinstance(node, SIMPLE):
             yield from islice(self._left_out(node), MOST_PAIRS)
 
+    def exchanged(self, node: ast.AST) -> Iterator[str]:
+        """The file in which two statements one after the other have each other's value: `a, b` of `divmod`, say."""
+        after = self._next.get(id(node))
+        if isinstance(node, ast.Assign) and isinstance(after, ast.Assign):
+            read = set(map(ast.unparse, ast.walk(after.value)))
+            alike = type(node.value) is type(after.value) and ast.dump(node.value) != ast.dump(after.value)
+            if alike and not read & set(map(ast.unparse, node.targets)):
+                text = FileText(self._file.with_one(after, ast.Assign(after.targets, node.value)))
+                yield text.with_one(node, ast.Assign(node.targets, after.value))
+
     def _left_out(self, node: ast.stmt) -> Iterator[str]:
         after = self._next.get(id(node))
         own = list(_shorter(node))

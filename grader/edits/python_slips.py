@@ -70,6 +70,14 @@ def all_handed_on(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
             yield one.lineno, code.file.with_one(one, ast.Call(one.func, one.args, [*one.keywords, more]))
 
 
+def of_self(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """A name that nothing has made, as an attribute of `self`."""
+    if isinstance(node, ast.FunctionDef) and node.args.args[:1] and node.args.args[0].arg == "self":
+        for one in ast.walk(node):
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and code.is_unknown(one.id):
+                yield one.lineno, code.file.with_text(one, f"self.{one.id}")
+
+
 def by_another_field(node: ast.AST, code: Code) -> Iterator[ast.Call]:
     """What is read by name, `attrgetter("total")`, by the name of another field or property of the file's classes."""
     if isinstance(node, ast.Call) and called(node.func) in ("attrgetter", "getattr", "methodcaller"):

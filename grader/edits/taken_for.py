@@ -20,6 +20,7 @@ FUNCTIONS = {  # each means less than the other
 NUMBERS = ("uint8", "int8", "int16", "int32")  # dtypes in which a mask is neither bool nor added
 CHOOSING = ("max", "min", "sorted", "nlargest", "nsmallest", "sort")
 SIZES = ("shape", "size")
+ENDING = (ast.If, ast.For, ast.While, ast.With)
 MOST_METHODS = 3
 MOST_NAMES = 4
 MOST_ARGUMENTS = 4
@@ -118,14 +119,17 @@ def in_one_chain(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
 
 
 def returned_after_all(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
-    """A function that gives nothing back, with what it made last."""
+    """A function that gives nothing back, with what it made last; what only one branch returns, after both."""
     if isinstance(node, ast.FunctionDef) and not (node.name.startswith("__") or node.decorator_list):
-        inside = list(ast.walk(node))
+        inside, last = list(ast.walk(node)), node.body[-1]
         made = [one for one in code.assigned.get(node, []) if isinstance(one.targets[0], ast.Name)]
         gives = any(isinstance(one, (ast.Return, ast.Yield, ast.YieldFrom)) for one in inside)
-        if made and not gives and not isinstance(node.body[-1], ast.Raise):
+        if made and not gives and not isinstance(last, ast.Raise):
             value = ast.Name(called(made[-1].targets[0]), ast.Load())
-            yield node.body[-1].lineno, code.file.with_after(node.body[-1], ast.Return(value))
+            yield last.lineno, code.file.with_after(last, ast.Return(value))
+        ends = [one for one in ast.walk(last) if isinstance(one, ast.Return) and one.value is not None]
+        if len(ends) == 1 and isinstance(last, ENDING):
+            yield ends[0].lineno, code.file.with_after(last, ast.Return(ends[0].value))
 
 
 def _by_a_method(node: ast.Call, code: Code) -> Iterator[ast.Call]:

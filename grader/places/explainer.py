@@ -434,7 +434,8 @@ class Explainer:
         begun = [event for event in self.flow.events if event.kind == "given" and not event.callers]
         for event, right in zip(begun, self.flow.right.given, strict=False):
             for name, value in event.names.items():
-                if isinstance(value, (int, float, str)) and name in right and right[name] != value:
+                known = self.flow.source.default(event.place.line, name) is not None and name in right
+                if isinstance(value, (int, float, str)) and known and right[name] != value:
                     yield Statement((f"the default of `{name}` is {value!r}",), (f"{right[name]!r}",))
                     return
 

@@ -50,6 +50,7 @@ from zoo.core.lines import split_lines
 MOST_SCENARIOS = 3  # that are looked at
 MOST_EDITS = 5000
 MOST_SURE = 2000  # where a right value made the result right: what made the wrong one may lie before
+MOST_GIVEN = 3  # lines that made what a helper is called with
 MOST_BEHIND = 4  # lines behind an exception that are as likely as its own
 MOST_WRONG = 2  # times as many scenarios of a component, where few are wrong
 MOST_ONLY = 12  # lines that run in no right run, where a mistake is likely
@@ -313,7 +314,8 @@ class Locator:
         apart = [*partners(self._text, cures[0].text), *twice, *(self.source.beside(after) if after else ())]
         if sorts_no_more(self._text, cures[0].text, cures[0].line):  # and the order is not restored later
             apart = [*filter(None, [self.source.gives_back(cures[0].line)])]
-        second = next((line for line in (*apart, *proofs) if line != best.place.line), None)
+        likely = sorted(proofs, key=lambda one: one not in best.lines)
+        second = next((line for line in (*apart, *likely) if line != best.place.line), None)
         if kept_away is not None and kept_away != best.place.line:
             second = kept_away
         lost = self.cures.no_more_read(cures[0])
@@ -381,6 +383,8 @@ class Locator:
     ) -> list[int]:
         """The lines where a change is most likely, those first. Args: found: places by one wrong result each."""
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
+        given = [at for one in found for line in one.called_from[:1] for at in self.source.assigned(line)]
+        lines += dict.fromkeys(given[:MOST_GIVEN])
         lines += dict.fromkeys(one for one in self.records.selecting if one not in lines)
         errors = [one.got.error for one in wrong]  # where only some of the results are errors, too
         lines += dict.fromkeys(one.line for one in errors if one is not None and one.line)

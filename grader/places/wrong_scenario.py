@@ -25,7 +25,7 @@ def smallest_first(wrong: Sequence[Wrong]) -> list[Wrong]:
     crashes = 2 * sum(one.got.error is not None for one in wrong) > len(wrong)
 
     def rank(one: Wrong) -> tuple[bool, bool, int]:
-        training = any(trait.startswith("train mode") for trait in one.scenario.traits)
+        training = any("train mode" in trait for trait in one.scenario.traits)
         size = sum(x.numel() for x in one.got.values.values())
         return (one.got.error is not None) != crashes, training, size
 

@@ -23,6 +23,29 @@ def test_two_statements_are_exchanged() -> None:
     assert "def f(x):\n    x = [\n        x * 2]\n    x = x + 1\n    return x\n" in changed(text, 2)
 
 
+def test_only_what_depends_on_its_order_is_exchanged() -> None:
+    head = "def f(self, x):\n"
+    for one, other, may in (
+        ("a = x", "b = x", False),
+        ("self.a = x", "self.b = x", False),
+        ('"""What it does."""', "a = x", False),
+        ("a = x", "b = a", True),
+        ("self.a = x", "b = self.a", True),
+        ("self.a = x", "b = self.made(x)", True),
+        ("a = x", "x.append(1)", True),
+        ("self.k += 1", "return self.k", True),
+    ):
+        text = f"{head}    {one}\n    {other}\n    return x\n"
+        exchanged = f"{head}    {other}\n    {one}\n    return x\n"
+        assert (exchanged in changed(text, 2) | changed(text, 3)) == may, (one, other)
+
+
+def test_a_statement_leaves_the_last_branch() -> None:
+    text = "def f(x):\n    if x:\n        y = 1\n    else:\n        y = 2\n        x = y\n    return x\n"
+    moved = "def f(x):\n    if x:\n        y = 1\n    else:\n        y = 2\n    x = y\n    return x\n"
+    assert moved in changed(text, 6)
+
+
 def test_both_lines_of_an_exchange_are_known() -> None:
     text = "def f(x):\n    x = x + 1\n    y = x\n    return y\n"
     other = "def f(x):\n    y = x\n    x = x + 1\n    return y\n"

@@ -357,3 +357,10 @@ def test_operators_are_taken_for_each_other(right: str) -> None:
 
 def _run(value: str) -> str:
     return f"def run(a, b):\n    return {value}\n"
+
+
+def test_numbers_one_after_the_other_are_no_mask() -> None:
+    text = "def rows(n):\n    return torch.arange(n)\n\n\ndef f(n):\n    return rows(n) <= heads(n)\n"
+    tried = lines(text, 6)
+    assert "return rows(n) <= (~heads(n))" in tried
+    assert not any("~rows" in one or "-rows" in one for one in tried)

@@ -196,3 +196,9 @@ def test_parameters_in_plain_collections_are_hidden() -> None:
     learning += "class M:\n    def __init__(self):\n        self.b = b(3)\n"
     assert Source(learning).hidden_parameters == [(6, "self.b"), (2, "self.b")]
     assert Source(text).strings == {"a": [2], "b": [2]}
+
+
+def test_no_default_stands_for_what_comes_by_position() -> None:
+    text = "def f(x, size=0):\n    return x\n\n\ndef g(*parts, size=0):\n    return parts\n"
+    assert Source(text).default(1, "size") == 1
+    assert Source(text).default(5, "size") is None

@@ -43,6 +43,17 @@ CASES = {
         "def f(found, penalty):\n    return max(found, key=lambda one: one.total)\n",
         "one.total)", "one.score(penalty))",
     ),
+    "two values exchanged": (
+        "def f(order, size):\n    token = order // size\n    parent = order % size\n    return token, parent\n",
+        "token = order // size\n    parent = order % size", "token = order % size\n    parent = order // size",
+    ),
+    "what all others go through": (
+        "def f(self, query, key):\n    q = self.split(self.q(query)).cos()\n    k = self.k(key)\n    return q @ k\n",
+        "k = self.k(key)", "k = self.split(self.k(key)).cos()",
+    ),
+    "first values": (
+        "def f(self):\n    nn.init.ones_(self.bias)\n", "ones_", "zeros_",
+    ),
 }  # fmt: skip
 
 
@@ -81,6 +92,13 @@ WIRED = {
     "a result that is not returned": (
         "def make(size):\n    if size < 1:\n        raise ValueError(size)\n"
         "    made = nn.Linear(size, size)\n", "(size, size)\n", "(size, size)\n    return made\n",
+    ),
+    "what one branch alone returns": (
+        "def f(x, way):\n    if way:\n        x = x + 1\n    else:\n        x = x - 1\n        return x\n",
+        "        return x\n", "        return x\n    return x\n",
+    ),
+    "a name that is an attribute": (
+        "class A:\n    def f(self, x):\n        return x + table\n", "+ table", "+ self.table",
     ),
 }  # fmt: skip
 
