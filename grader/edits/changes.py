@@ -141,6 +141,8 @@ class Changes:
             yield from node.values
         elif isinstance(node, ast.UnaryOp):
             yield node.operand
+            if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+                yield ast.Constant(0)
         elif isinstance(node, ast.Constant):
             yield from self.other_constants(node)
         elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):

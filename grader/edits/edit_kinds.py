@@ -61,6 +61,8 @@ FUNCTIONS = (
     ("zeros_like", "ones_like"),
     ("zeros_", "ones_"),
     ("all", "any"),
+    ("logical_and", "logical_or"),
+    ("logical_and_", "logical_or_"),
     ("logsumexp", "amax"),
     ("cat", "stack"),
     ("repeat", "repeat_interleave"),
