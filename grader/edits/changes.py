@@ -50,6 +50,8 @@ INFINITY = ast.parse("float('inf')", mode="eval").body
 OPPOSITE = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}
 OPPOSITE |= {positive: negative for negative, positive in OPPOSITE.items()}
 MOST_NAMES = 12
+MOST_NEAREST = 3  # locals in place of a part of something
+MOST_TEXTS, MOST_LETTERS, SHORT = 6, 24, 8
 FEW = 6  # attributes of a class
 MOST_WRAPPED = 8  # functions that an expression may have to go through
 
@@ -236,7 +238,7 @@ class Changes:
 
     def _other_statements(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.AugAssign):
-            yield ast.Pass()
+            yield from (ast.Pass(), ast.Assign([node.target], node.value))
             yield from (
                 ast.AugAssign(node.target, one(), node.value) for one in OPERATORS.get(type(node.op), ())
             )
@@ -306,9 +308,16 @@ class Changes:
                     ast.Attribute(node.value, name, ast.Load()) for name in fields if name != node.attr
                 )
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found = [n.value for n in nodes_of(self._trees[0]) if isinstance(n, ast.Constant)]
-            others = {one for one in found if isinstance(one, str) and len(one) < 8 and one != node.value}
-            yield from map(ast.Constant, sorted(others)[:4])
+            yield from map(ast.Constant, self._other_texts(node.value))
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            nearest = [one for one in self._scopes.names(node.lineno) if one not in PATHS and one != "self"]
+            yield from (ast.Name(one, ast.Load()) for one in nearest[:MOST_NEAREST])
+
+    def _other_texts(self, text: str) -> list[str]:
+        """Other short texts of the file, and of right code."""
+        found = [n.value for tree in self._trees for n in nodes_of(tree) if isinstance(n, ast.Constant)]
+        short = [one for one in found if isinstance(one, str) and (len(one) < SHORT or one.isidentifier())]
+        return [one for one in dict.fromkeys(short) if one != text and len(one) < MOST_LETTERS][:MOST_TEXTS]
 
     def _other_attributes(self, node: ast.Attribute) -> Iterator[ast.AST]:
         for name in self._scopes.attributes(node.lineno)[:MOST_NAMES]:

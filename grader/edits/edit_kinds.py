@@ -126,9 +126,8 @@ def of_two(node: ast.BinOp) -> Iterator[ast.AST]:
     for other in OPERATORS.get(type(node.op), ()):
         yield ast.BinOp(node.left, other(), node.right)
     ordered = isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv, ast.Mod))
-    if ordered or any(
-        isinstance(one, (ast.List, ast.ListComp, ast.Tuple)) for one in (node.left, node.right)
-    ):
+    sides = [one.left if isinstance(one, ast.BinOp) else one for one in (node.left, node.right)]
+    if ordered or any(isinstance(one, (ast.List, ast.ListComp, ast.Tuple)) for one in sides):
         yield ast.BinOp(node.right, node.op, node.left)
     yield from (node.left, node.right)
     if isinstance(node.op, ast.Sub):

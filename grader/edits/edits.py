@@ -18,6 +18,14 @@ from grader.edits.code import Code
 from grader.edits.copies import Copies
 from grader.edits.edit_kinds import other_end, regrouped
 from grader.edits.given_numbers import by_given_share, limited, of_mean, without_share
+from grader.edits.instead import (
+    by_its_own_name,
+    called_instead,
+    chained,
+    local_of,
+    rounds_exchanged,
+    with_unread,
+)
 from grader.edits.kept_things import (
     computed_each_time,
     in_all_groups,
@@ -68,11 +76,14 @@ from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of
 from grader.edits.python_slips import (
     all_handed_on,
+    as_property,
     by_another_field,
     by_value,
+    fields_exchanged,
     not_its_own,
     of_self,
     of_the_object,
+    overriding,
     with_its_base,
 )
 from grader.edits.ranges import back_in_order, begun_elsewhere, heap_in_order, of_all, of_blocks
@@ -213,12 +224,14 @@ class Edits:
             (everywhere, (self._copies.of, self._copies.among_items)),
             (first[:NEAR], self._slipped),
             (self._in_functions(first[:NEAR]), changed),
+            (first[:NEAR], (self._several.twice,)),
             (self._of_the_file(statements), (self._changes.other_float,)),
             (everywhere, (flipped, self._using(taken_for))),
             (everywhere, self._done_elsewhere),
             (second[:NEAR], self._slipped),
             (conditions[:NEAR], changed),
             (second[:NEAR], changed),
+            (second[:NEAR], (self._several.twice,)),
             (statements, (self._changes.of_few_attributes,)),
             (statements, (self._moves.begun,)),
             ([*first, *second], moved),
@@ -234,7 +247,7 @@ class Edits:
             (second if self._steps.few_are_lacking else (), lacking),
             (conditions, changed),
             (second, changed),
-            (statements, (without_an_end, laid_out, regrouped)),
+            (statements, (without_an_end, laid_out, regrouped, chained)),
             ([*first[:NEAR], *second], (self._pairs.left_out,)),
             (
                 statements,
@@ -348,6 +361,11 @@ class Edits:
             self._left_out.not_passed_over,
             self._left_out.never_taken_back,
             self._using(out_of_date),
+            self._using(local_of),
+            self._using(by_its_own_name),
+            self._using(called_instead),
+            self._using(with_unread),
+            rounds_exchanged,
             self._using(returned_like),
             self._using(made_like),
             self._using(made_as_beside),
@@ -420,6 +438,7 @@ class Edits:
         of: tuple[Change, ...] = (
             self._blocks.bases_exchanged,
             with_field_switched,
+            *map(self._using, (fields_exchanged, as_property, overriding)),
             *map(self._using, (of_table, computed_each_time)),
             *map(self._using, (of_self, not_its_own, of_the_object, with_its_base, all_handed_on)),
             *map(self._using, (in_one_chain, returned_after_all, values_compared)),

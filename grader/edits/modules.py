@@ -12,6 +12,7 @@ from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called, defaults_of, needs_gradient
 
 MOST_VALUES = 4  # of an option
+MADE_BY: dict[str, type[ast.expr]] = {"list": ast.List, "tuple": ast.List, "dict": ast.Dict}
 CONTAINERS: dict[type[ast.expr], str] = {
     ast.List: "ModuleList",
     ast.ListComp: "ModuleList",
@@ -102,7 +103,10 @@ class Modules:
         if self.nn is not None:
             yield from registered(node, ast.Attribute(self.nn, "Parameter", ast.Load()))
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
-            kind = CONTAINERS.get(type(node.value))
+            value = node.value
+            kind = CONTAINERS.get(type(value))
+            if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+                kind = CONTAINERS.get(MADE_BY.get(value.func.id, ast.Call))
             if self.nn is not None and kind is not None:
                 made = ast.Call(ast.Attribute(self.nn, kind, ast.Load()), [node.value], [])
                 yield ast.Assign(node.targets, made)

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.code import Code
+from grader.edits.file_text import FileText
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called
 
@@ -76,6 +77,50 @@ def of_self(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
         for one in ast.walk(node):
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and code.is_unknown(one.id):
                 yield one.lineno, code.file.with_text(one, f"self.{one.id}")
+
+
+def as_property(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """A method without arguments that is read as if it were an attribute, as a property."""
+    if (
+        isinstance(node, ast.FunctionDef)
+        and not node.decorator_list
+        and [one.arg for one in node.args.args] == ["self"]
+    ):
+        read = (
+            one for one in nodes_of(code.tree) if isinstance(one, ast.Attribute) and one.attr == node.name
+        )
+        if any(id(one) not in code.no_values for one in read):
+            yield node.lineno, code.file.with_line(node.lineno - 1, node.col_offset, "@property")
+
+
+def overriding(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """A method under the name of another one of a base class of the file: one that its own class has not got."""
+    if not isinstance(node, ast.FunctionDef):
+        return
+    classes = {one.name: one for one in nodes_of(code.tree) if isinstance(one, ast.ClassDef)}
+    own = next((one for one in classes.values() if node in one.body), None)
+    if own is None or node.name.startswith("__"):
+        return
+    names = [one.name for one in own.body if isinstance(one, ast.FunctionDef)]
+    bases = [classes[called(one)] for one in own.bases if called(one) in classes]
+    methods = [one for base in bases for one in base.body if isinstance(one, ast.FunctionDef)]
+    for one in methods:
+        alike = len(one.args.args) == len(node.args.args) and not one.name.startswith("__")
+        if alike and one.name not in names:
+            lines, at = list(code.file.lines), node.lineno - 1
+            lines[at] = lines[at].replace(f"def {node.name}(".encode(), f"def {one.name}(".encode(), 1)
+            yield node.lineno, b"".join(lines).decode("utf-8", "replace")
+
+
+def fields_exchanged(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """A field of a class and the next one, which are given by position, in the other order."""
+    if isinstance(node, ast.AnnAssign):
+        classes = (one for one in nodes_of(code.tree) if isinstance(one, ast.ClassDef) and node in one.body)
+        body = next((one.body for one in classes), [])
+        after = body[body.index(node) + 1 :][:1] if body else []
+        for one in after if isinstance(after[0] if after else None, ast.AnnAssign) else ():
+            text = FileText(code.file.with_one(one, node))
+            yield node.lineno, text.with_one(node, one)
 
 
 def by_another_field(node: ast.AST, code: Code) -> Iterator[ast.Call]:

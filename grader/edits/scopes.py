@@ -180,7 +180,9 @@ class Scopes:
             and isinstance(node.value, ast.Name)
             and node.value.id == "self"
         ]
-        return list(dict.fromkeys(name for _, name in sorted(found)))
+        own = [one for one in classes[:1] if isinstance(one, ast.ClassDef)]
+        fields = [name for one in own for name, _ in declared(one)]
+        return list(dict.fromkeys([*(name for _, name in sorted(found)), *fields]))
 
     def _sizes(self, line: int) -> list[str]:
         """Return the attributes of the class around a line that get an argument, a number or a quotient."""

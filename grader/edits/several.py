@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import TypeGuard
 
 from grader.edits.alike import Alike, worked_on
@@ -22,6 +22,9 @@ from grader.edits.syntax import called, copy_of, is_whole, method_free
 MOST_READ = 6  # times that a function reads a name, for another one everywhere
 MOST_OTHERS = 8
 MOST_STEPS = 4  # of a statement
+MOST_CHANGED = 8  # ways in which what stands there twice is changed
+PARTS = (ast.BinOp, ast.Compare, ast.Subscript, ast.Call)
+SIMPLE = (ast.Assign, ast.AugAssign, ast.Return, ast.Expr)
 SORTING = ("sorted", "sort", "argsort")
 KEPT = (
     "(lambda old, new: __import__('torch').nn.functional.pad(old, "
@@ -271,6 +274,17 @@ class Several:
             text = self._file.with_all(pairs) if pairs else ""
             if text:
                 yield text
+
+    def twice(self, node: ast.AST) -> Iterator[str]:
+        """A part that a statement has several times, `x[: n + 1], y[: n + 1]`, changed in the same way in each."""
+        inside = [one for one in ast.walk(node) if isinstance(one, PARTS)] if isinstance(node, SIMPLE) else []
+        alike: dict[str, list[ast.expr]] = {}
+        for one in inside:
+            alike.setdefault(ast.dump(one), []).append(one)
+        for some in (one for one in alike.values() if len(one) > 1):
+            changed = self._changes.changed(some[0])
+            for new in islice((one for one in changed if isinstance(one, ast.AST)), MOST_CHANGED):
+                yield self._file.with_one(node, replaced_parts(node, *((one, new) for one in some)))
 
     def _swapped(self, node: ast.Call) -> Iterator[str]:
         """The first two arguments exchanged in all calls of a function."""

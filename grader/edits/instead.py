@@ -1,0 +1,120 @@
+"""What is called or read in place of something of its kind: another function of the file, an attribute for the argument
+of its name, a local that nothing else reads; what is done before a call and should be done after it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.code import Code
+from grader.edits.parsed import nodes_of
+from grader.edits.syntax import PATHS, arguments_of, called, constant
+
+MOST_FUNCTIONS = 4
+MOST_UNREAD = 3  # locals of a function
+TESTED = (ast.If, ast.IfExp, ast.While)
+
+
+def called_instead(node: ast.AST, code: Code) -> Iterator[ast.Call]:
+    """A call of another method of the class, or of another function of the file, that takes as many arguments."""
+    func = node.func if isinstance(node, ast.Call) else None
+    if not isinstance(node, ast.Call) or any(isinstance(one, ast.Starred) for one in node.args):
+        return
+    own = isinstance(func, ast.Attribute) and called(func.value) == "self"
+    if not own and not isinstance(func, ast.Name):
+        return
+    around = code.function(node)
+    functions = _functions(code, node.lineno) if own else _of_module(code.tree)
+    if func is None or called(func) not in [one.name for one in functions]:
+        return
+    others = [
+        one
+        for one in functions
+        if one.name != called(func) and one is not around and _takes(one, len(node.args) + own, node.keywords)
+    ]
+    for one in others[:MOST_FUNCTIONS]:
+        name: ast.expr = ast.Name(one.name, ast.Load())
+        if isinstance(func, ast.Attribute):
+            name = ast.Attribute(func.value, one.name, ast.Load())
+        yield ast.Call(name, node.args, node.keywords)
+
+
+def _functions(code: Code, line: int) -> list[ast.FunctionDef]:
+    """The methods of the class around a line, without those that Python calls."""
+    classes = [one for one in nodes_of(code.tree) if isinstance(one, ast.ClassDef)]
+    around = [one for one in classes if one.lineno <= line <= (one.end_lineno or 0)]
+    body = around[-1].body if around else []
+    return [one for one in body if isinstance(one, ast.FunctionDef) and not one.name.startswith("__")]
+
+
+def _of_module(tree: ast.Module) -> list[ast.FunctionDef]:
+    return [one for one in tree.body if isinstance(one, ast.FunctionDef)]
+
+
+def _takes(function: ast.FunctionDef, count: int, keywords: list[ast.keyword]) -> bool:
+    """Whether a function can be called with so many arguments, and these keywords."""
+    names = arguments_of(function)
+    least = len(names) - len(function.args.defaults) - len(function.args.kwonlyargs)
+    return least <= count + len(keywords) <= len(names) and {one.arg for one in keywords} <= {*names}
+
+
+def by_its_own_name(node: ast.AST, code: Code) -> Iterator[ast.Name]:
+    """An argument of the function for the attribute of something else that has its name: `dtype` for `mask.dtype`."""
+    if isinstance(node, ast.Attribute) and id(node) in code.values and node.attr in code.given(node):
+        yield ast.Name(node.attr, ast.Load())
+
+
+def chained(node: ast.AST) -> Iterator[ast.Call]:
+    """A method of an argument called of the result, `f(x).abs()` for `f(x.abs())`, and the other way round."""
+    if not isinstance(node, ast.Call):
+        return
+    for i, one in enumerate(node.args):
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and _is_value(one.func.value):
+            inner = ast.Call(node.func, [*node.args[:i], one.func.value, *node.args[i + 1 :]], node.keywords)
+            yield ast.Call(ast.Attribute(inner, one.func.attr, ast.Load()), one.args, one.keywords)
+    inside = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if isinstance(node.func, ast.Attribute) and isinstance(inside, ast.Call):
+        for i, one in enumerate(inside.args):
+            done = ast.Call(ast.Attribute(one, node.func.attr, ast.Load()), node.args, node.keywords)
+            yield ast.Call(inside.func, [*inside.args[:i], done, *inside.args[i + 1 :]], inside.keywords)
+
+
+def _is_value(node: ast.expr) -> bool:
+    """Whether it is no module and not `self`."""
+    return not isinstance(node, ast.Constant) and called(node) not in (*PATHS, "self")
+
+
+def rounds_exchanged(node: ast.AST) -> Iterator[ast.AST]:
+    """A list of lists whose rounds are exchanged: rows for columns."""
+    kinds = (ast.ListComp, ast.GeneratorExp)
+    inner = node.elt if isinstance(node, kinds) else None
+    if isinstance(node, kinds) and isinstance(inner, kinds):
+        yield type(node)(type(inner)(inner.elt, node.generators), inner.generators)
+
+
+def with_unread(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """A condition about an argument, or a part of something, that nothing reads; or about that, too."""
+    if not isinstance(node, TESTED):
+        return
+    scopes, test = code.scopes, node.test
+    unread = dict.fromkeys([*scopes.unread(node.lineno), *scopes.unread_parts(node.lineno)])
+    for name in (ast.Name(one, ast.Load()) for one in list(unread)[:MOST_UNREAD] if one != "self"):
+        no = ast.UnaryOp(ast.Not(), name)
+        others = [ast.BoolOp(op, [test, one]) for one in (name, no) for op in (ast.And(), ast.Or())]
+        none_of_them = ast.Compare(name, [ast.Eq()], [constant(0)])
+        for new in (name, no, *others, ast.BoolOp(ast.And(), [test, none_of_them])):
+            yield test.lineno, code.file.with_one(test, new)
+
+
+def local_of(node: ast.AST, code: Code) -> Iterator[ast.Name]:
+    """A local that was made of an attribute in place of that: `past` for `self.data` after `past = self.data[:n]`."""
+    function = code.function(node) if isinstance(node, ast.Attribute) else None
+    if isinstance(node, ast.Attribute) and function is not None and id(node) in code.values:
+        text = ast.unparse(node)
+        before = (one for one in code.assigned.get(function, []) if (one.end_lineno or 0) < node.lineno)
+        made = [
+            one.targets[0]
+            for one in before
+            if any(isinstance(n, ast.Attribute) and ast.unparse(n) == text for n in ast.walk(one.value))
+        ]
+        yield from (ast.Name(one.id, ast.Load()) for one in made[::-1] if isinstance(one, ast.Name))
