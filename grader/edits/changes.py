@@ -210,6 +210,11 @@ class Changes:
         if isinstance(node, ast.Constant) and type(node.value) is float:
             yield from self.other_constants(node)
 
+    def other_default(self, node: ast.AST) -> Iterator[ast.expr]:
+        """The default that right code has for an argument of this name."""
+        if isinstance(node, ast.Constant) and id(node) in self._defaults:
+            yield from self.other_constants(node)
+
     def other_constants(self, node: ast.Constant) -> Iterator[ast.expr]:
         value = node.value
         if id(node) in self._defaults:  # of an argument that right code has: any other may help by accident

@@ -220,7 +220,7 @@ class Edits:
                     self._made.not_using,
                 ),
             ),
-            (everywhere, (self._left_out.unused,)),
+            (everywhere, (self._left_out.unused, self._changes.other_default)),
             (everywhere, (self._copies.of, self._copies.among_items)),
             (first[:NEAR], self._slipped),
             (self._in_functions(first[:NEAR]), changed),

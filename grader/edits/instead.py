@@ -40,11 +40,12 @@ def called_instead(node: ast.AST, code: Code) -> Iterator[ast.Call]:
 
 
 def _functions(code: Code, line: int) -> list[ast.FunctionDef]:
-    """The methods of the class around a line, without those that Python calls."""
+    """The methods of the class around a line, without those that Python or torch calls."""
     classes = [one for one in nodes_of(code.tree) if isinstance(one, ast.ClassDef)]
     around = [one for one in classes if one.lineno <= line <= (one.end_lineno or 0)]
     body = around[-1].body if around else []
-    return [one for one in body if isinstance(one, ast.FunctionDef) and not one.name.startswith("__")]
+    own = [one for one in body if isinstance(one, ast.FunctionDef)]
+    return [one for one in own if one.name != "forward" and not one.name.startswith("__")]
 
 
 def _of_module(tree: ast.Module) -> list[ast.FunctionDef]:
