@@ -26,6 +26,7 @@ from grader.edits.edit_kinds import (
     turned_round,
     unwrapped,
 )
+from grader.edits.given_numbers import SHARE
 from grader.edits.left_out import LeftOut
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
@@ -36,7 +37,6 @@ from grader.edits.syntax import PATHS, SELF, TRAINING, called, defaults_in, is_w
 CHANCE = re.compile("drop|rand|bernoulli")
 LARGEST = ("maximum", "max", "fmax")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
-SHARE = re.compile("drop|rate|prob|keep|smooth|share|ratio|fraction|^p$")
 LIMITS_OF_FLOATS = re.compile("finfo|float_info")
 CODE = re.compile("[a-z]{2,5}")  # a text whose letters may each say a step
 NAMES = re.compile(r"\w+([ ,]+\w+){1,7}")  # in "norm attention drop".split()

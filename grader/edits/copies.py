@@ -11,7 +11,7 @@ import builtins
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
-from itertools import permutations
+from itertools import permutations, takewhile
 
 from grader.edits.code import Code
 from grader.edits.file_text import FileText
@@ -47,6 +47,7 @@ class Copies:
         if isinstance(node, ast.stmt):
             for block, i, other, j in self._pairs.get(id(node), ()):
                 yield from self._adapted(block[i], other[j])
+                yield from self._left_as_it_was(block[i], other[j])
                 row = self._in_a_row(block, i, other, j)
                 if row >= ALIKE:
                     yield from self._only_there(block, i, other, j, sure=row > ALIKE)
@@ -70,6 +71,27 @@ class Copies:
             (old, new), *_ = pairs
             if self._is_known(new, own):
                 yield old.lineno, self._file.with_one(old, new)
+
+    def _left_as_it_was(self, own: ast.stmt, other: ast.stmt) -> Iterator[Found]:
+        """A name that both have, changed as the others are: `v = cat(old_v, v)` beside `k = cat(old_k, k)`."""
+        pairs = list(zip(_atoms(own), _atoms(other), strict=True))
+        names = [(ast.unparse(a), ast.unparse(b)) for a, b in pairs]
+        ways = dict.fromkeys(_difference(its, name) for name, its in names if name != its)
+        for node, its in pairs:
+            if isinstance(node, ast.Constant) or not _same(node, its):
+                continue
+            text = ast.unparse(node)
+            for old, new in ways if isinstance(getattr(node, "ctx", None), ast.Load) else ():
+                changed = text.replace(old, new, 1) if old else text
+                if changed != text and changed in self._read_or_made:
+                    yield node.lineno, self._file.with_text(node, changed)
+
+    @cached_property
+    def _read_or_made(self) -> set[str]:
+        """Names and attributes that the file has, as text."""
+        nodes = nodes_of(self._tree)
+        own = {ast.unparse(one) for one in nodes if isinstance(one, (ast.Name, ast.Attribute))}
+        return own | {one.arg for one in nodes if isinstance(one, ast.arg)}
 
     def _only_there(self, block: Block, i: int, other: Block, j: int, *, sure: bool) -> Iterator[Found]:
         """What comes after or before one of two statements that are alike, and not the other.
@@ -189,6 +211,19 @@ def _atoms(node: ast.AST) -> list[ast.expr]:
     ):
         return [one for part in (node.func.value, *node.args, *node.keywords) for one in _atoms(part)]
     return [one for child in ast.iter_child_nodes(node) for one in _atoms(child)]
+
+
+def _difference(old: str, new: str) -> tuple[str, str]:
+    """What is another text in one of two: `k`, `v` of `k_all`, `v_all`."""
+    start = _common(old, new)
+    old, new = old[start:], new[start:]
+    end = _common(old[::-1], new[::-1])
+    return old[: len(old) - end], new[: len(new) - end]
+
+
+def _common(some: str, other: str) -> int:
+    """How many letters two texts begin with alike."""
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(some, other, strict=False))))
 
 
 def _same(some: ast.expr, other: ast.expr) -> bool:

@@ -17,7 +17,7 @@ from grader.edits.changes import LIMIT, MOST_NAMES, Changed, Changes, with_more_
 from grader.edits.code import Code
 from grader.edits.copies import Copies
 from grader.edits.edit_kinds import other_end, regrouped
-from grader.edits.given_numbers import by_given_share, limited, of_mean, without_share
+from grader.edits.given_numbers import by_given_share, limited, of_mean, what_is_left, without_share
 from grader.edits.instead import (
     by_its_own_name,
     called_instead,
@@ -377,6 +377,7 @@ class Edits:
             self._changes.of_a_part,
             self._changes.rescaled,
             self._using(by_given_share),
+            self._using(what_is_left),
             self._changes.complement,
             self._using(also_the_same),
             self._made.by_option,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from grader.edits.code import Code
 
 MOST_LOCALS = 12
+SHARE = re.compile("drop|rate|prob|keep|smooth|share|ratio|fraction|^p$")
 
 
 def limited(node: ast.AST, code: Code) -> Iterator[ast.Call]:
@@ -23,6 +25,13 @@ def without_share(node: ast.AST, code: Code) -> Iterator[ast.BinOp]:
     """A product with, or a quotient by, what a share that the function is given leaves: `x / (1 - p)`."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
         yield from (ast.BinOp(node.left, node.op, rest) for rest in _rests(node, code))
+
+
+def what_is_left(node: ast.AST, code: Code) -> Iterator[ast.BinOp]:
+    """What a share that the function is given leaves, for the whole: `1 - smoothing` for `1.0`."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == 1:
+        shares = [one for one in code.given(node) if SHARE.search(one)]
+        yield from (ast.BinOp(node, ast.Sub(), ast.Name(one, ast.Load())) for one in shares)
 
 
 def by_given_share(node: ast.AST, code: Code) -> Iterator[ast.BinOp]:

@@ -17,6 +17,7 @@ from grader.edits.state import changed_in_place, is_store
 from grader.edits.syntax import FACTORIES, arguments_of, called, defaults_of, is_text
 
 MOVING = {"to", "cuda", "type_as"}  # methods that give a tensor another device
+REGISTERING = ("Parameter", "Buffer", "register_buffer", "register_parameter")
 OF_EQUATIONS = {"einsum", "rearrange", "reduce", "repeat"}
 MOST_STEPS_BACK = 3
 MOST_ORIGINS = 16
@@ -388,6 +389,12 @@ class Source(Branches):
             for node in nodes_of(self._tree)
             if isinstance(node, ast.Attribute) and node.attr in MOVING
         }
+        registered = (
+            n for n in nodes_of(self._tree) if isinstance(n, ast.Call) and called(n.func) in REGISTERING
+        )
+        moved |= {
+            id(one) for call in registered for given in call.args for one in ast.walk(given)
+        }  # with the module
         made = {
             node.lineno
             for node in nodes_of(self._tree)

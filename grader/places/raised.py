@@ -72,6 +72,7 @@ def cause(flow: Flow, index: int, message: str) -> int | None:
         or _indexed(flow, index, message)
         or _unfit_attribute(flow.source, event.place.line, message)
         or _handed_over(flow, index, message)
+        or unregistered(flow.source, event.place.line, message)
         or _other_dtype(flow, index, message)
         or _of_argument(flow, index, message)
         or _from_earlier(flow, index)
@@ -168,6 +169,14 @@ def _of_argument(flow: Flow, index: int, message: str) -> int | None:
         and node.attr == found[1]
     ]
     return next(iter(event.callers), None) if set(given) & set(read) else None
+
+
+def unregistered(source: Source, line: int, message: str) -> int | None:
+    """The line that gave `self` a plain tensor, which stays as it is where the module is converted or moved."""
+    if not re.search("dtype|scalar type|same device", message):
+        return None
+    plain = [at for at in source.on_default_device if source.in_constructor(at)]
+    return next((at for at in source.made(line) if at in plain), None)
 
 
 def _other_dtype(flow: Flow, index: int, message: str) -> int | None:

@@ -38,7 +38,7 @@ from grader.places.common_explanation import Explanations
 from grader.places.ends import at_the_end, converted
 from grader.places.flow import Flow, refs
 from grader.places.patching import Patching
-from grader.places.raised import behind, cause, endless, exception, not_raised, raised
+from grader.places.raised import behind, cause, endless, exception, not_raised, raised, unregistered
 from grader.places.random_numbers import applied, discarded, drawn, drops_nothing, never_dropped, shared
 from grader.places.right_values import right_values_of
 from grader.places.turned import layouts_mixed, mixes, turned_by, turned_first
@@ -313,7 +313,8 @@ class Records:
             if at is None or found is None or not found.evidence:
                 return raised(flow, error.line, error.message)
             if found.proved:
-                return found
+                plain = unregistered(flow.source, error.line, error.message)
+                return found if plain is None else replace(found, other=plain)
             other = cause(flow, at, error.message) or found.other
             return replace(found, other=other or next(iter(flow.source.assigned(found.place.line)), None))
         right = self._key.right(wrong.scenario, wrong.got.free).error

@@ -314,7 +314,8 @@ class Locator:
         apart = [*partners(self._text, cures[0].text), *twice, *(self.source.beside(after) if after else ())]
         if sorts_no_more(self._text, cures[0].text, cures[0].line):  # and the order is not restored later
             apart = [*filter(None, [self.source.gives_back(cures[0].line)])]
-        likely = sorted(proofs, key=lambda one: one not in best.lines)
+        here = best.lines
+        likely = sorted(proofs, key=lambda one: one not in here)
         second = next((line for line in (*apart, *likely) if line != best.place.line), None)
         if kept_away is not None and kept_away != best.place.line:
             second = kept_away

@@ -102,3 +102,16 @@ def test_what_belongs_in_a_loop_or_after_it() -> None:
 
 def _all(text: str, line: int) -> list[str]:
     return [plain(new) for _, new in Edits(text).among([line], []) if is_python(new)]
+
+
+def test_a_name_that_was_left_as_it_was_is_changed_as_the_others_are() -> None:
+    text = (
+        "def f(k, v, old_k, old_v):\n    k_all = cat([old_k, k])\n    v_all = cat([old_k, v])\n"
+        "    return k_all, v_all, old_v\n"
+    )
+    assert plain(text.replace("[old_k, v]", "[old_v, v]")) in tried(text)[3]
+    own = (
+        "def f(self, x, y):\n    x = self.norm1(x + self.drop1(x))\n    y = self.norm2(y + self.drop1(y))\n"
+        "    return self.drop2(x)\n"
+    )
+    assert plain(own.replace("self.drop1(y)", "self.drop2(y)")) in tried(own)[3]

@@ -52,6 +52,9 @@ CASES = {
     "replaced, not added": (
         "class A:\n    def f(self, x):\n        self.done += x\n", "self.done += x", "self.done = x",
     ),
+    "the whole of a share": (
+        "def f(right, smoothing):\n    return Term(1.0, right)\n", "1.0", "1.0 - smoothing",
+    ),
     "in both places": (
         "def f(x, y, n):\n    return x[: n + 1], y[: n + 1]\n", "x[: n + 1], y[: n + 1]", "x[:n], y[:n]",
     ),

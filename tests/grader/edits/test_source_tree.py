@@ -202,3 +202,11 @@ def test_no_default_stands_for_what_comes_by_position() -> None:
     text = "def f(x, size=0):\n    return x\n\n\ndef g(*parts, size=0):\n    return parts\n"
     assert Source(text).default(1, "size") == 1
     assert Source(text).default(5, "size") is None
+
+
+def test_what_moves_with_its_module_is_not_on_the_default_device() -> None:
+    text = (
+        "class A:\n    def __init__(self):\n        self.w = nn.Parameter(torch.randn(2) * 3)\n"
+        "        self.b = torch.zeros(2)\n"
+    )
+    assert Source(text).on_default_device == [4]
