@@ -25,6 +25,7 @@ from grader.edits.instead import (
     local_of,
     rounds_exchanged,
     with_unread,
+    worked_on,
 )
 from grader.edits.kept_things import (
     computed_each_time,
@@ -366,6 +367,7 @@ class Edits:
             self._using(called_instead),
             self._using(with_unread),
             rounds_exchanged,
+            self._using(worked_on),
             self._using(returned_like),
             self._using(made_like),
             self._using(made_as_beside),

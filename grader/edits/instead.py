@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
@@ -119,3 +120,28 @@ def local_of(node: ast.AST, code: Code) -> Iterator[ast.Name]:
             if any(isinstance(n, ast.Attribute) and ast.unparse(n) == text for n in ast.walk(one.value))
         ]
         yield from (ast.Name(one.id, ast.Load()) for one in made[::-1] if isinstance(one, ast.Name))
+
+
+def worked_on(node: ast.AST, code: Code) -> Iterator[ast.Name]:
+    """A local that a statement before works on, `found.sort()`, and nothing reads then, for another one."""
+    if isinstance(node, ast.Name) and id(node) in code.values and (function := code.function(node)):
+        others = [name for name, line in _worked_on(function) if line < node.lineno and name != node.id]
+        yield from (ast.Name(name, ast.Load()) for name in others)
+
+
+@lru_cache(64)
+def _worked_on(function: ast.FunctionDef) -> list[tuple[str, int]]:
+    """Locals of which a method is called for what it does, and that nothing reads after it; with its line."""
+    inside = list(ast.walk(function))
+    names = [one for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+    loops = [one for one in inside if isinstance(one, (ast.For, ast.While))]
+    again = [range(one.lineno, (one.end_lineno or one.lineno) + 1) for one in loops]
+    calls = [
+        one.value.func for one in inside if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)
+    ]
+    owners = [one.value for one in calls if isinstance(one, ast.Attribute)]
+    last = {
+        one.id: max(n.lineno for n in names if n.id == one.id) for one in owners if isinstance(one, ast.Name)
+    }
+    once = [(name, line) for name, line in last.items() if not any(line in lines for lines in again)]
+    return [(name, line) for name, line in once if any(one.lineno == line for one in owners)]

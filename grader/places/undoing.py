@@ -11,7 +11,7 @@ from itertools import islice
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable
 from grader.edits.changed_part import MANY, only_more_room, size_of_change
-from grader.edits.ending import Ending
+from grader.edits.ending import LOOPING_S, Ending
 from grader.edits.syntax import DRAWING
 from grader.engine.answers import Answers, Choice
 from grader.engine.scenario import Scenario, scenarios_of
@@ -25,6 +25,7 @@ READINGS_S = 1.5  # ... while weights are read in all ways, where none is known 
 FORCED_S = 0.3  # of it for conditions that are always met, or never, ...
 NOTING_S = 0.6  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 0.35  # ... for a second line that may be at fault as well
+LONGER = 2  # times as long as the submission, of which loops are a part, that those of a copy may take
 MOVED = 3  # ... so many times as long where a statement was only moved
 LONG_S = 0.5  # that a scenario takes: where it is right, copies are not asked it
 WAITING = 4.0  # seconds that pass, that count as one of work
@@ -278,6 +279,13 @@ class Undoing:
             found = self._read_so(text, asked, {}, all_of_them=all_of_them, seed=seed)
         return found
 
+    def _times_to_loop(self, asked: Sequence[Scenario]) -> int:
+        """How many times as long as for one scenario the loops of a copy may run, by how long the submission took:
+        without an error at most so many times as long, or a copy that grows with each round takes all the time."""
+        ended = [one for one in asked if self._answers.got(one).error is None]
+        seconds = LONGER * sum(self._answers.seconds(one) for one in ended)
+        return min(len(asked), 1 + len(asked) - len(ended) + math.ceil(seconds / LOOPING_S))
+
     def _read_so(
         self,
         text: str,
@@ -290,7 +298,7 @@ class Undoing:
         """The same. Args: readings: of weights, for those that are not known."""
         found: list[Scenario] = []
         try:
-            copy = self._submission.edited(self._ending.of(text, len(asked)))
+            copy = self._submission.edited(self._ending.of(text, self._times_to_loop(asked)))
             if copy is None:
                 return []
             hurried = (

@@ -55,6 +55,10 @@ CASES = {
     "the whole of a share": (
         "def f(right, smoothing):\n    return Term(1.0, right)\n", "1.0", "1.0 - smoothing",
     ),
+    "what was sorted": (
+        "def f(rows, more):\n    best = rows[:2]\n    best.sort()\n    return rows[0]\n",
+        "return rows[0]", "return best[0]",
+    ),
     "in both places": (
         "def f(x, y, n):\n    return x[: n + 1], y[: n + 1]\n", "x[: n + 1], y[: n + 1]", "x[:n], y[:n]",
     ),
