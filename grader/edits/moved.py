@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 
 from grader.edits.code import Code
@@ -233,6 +234,7 @@ def _is_first_value(value: ast.expr | None) -> bool:
     return all(isinstance(one, (ast.Constant, ast.Dict, ast.List, ast.UnaryOp)) for one in parts)
 
 
+@lru_cache(512)
 def _names(statement: ast.stmt) -> tuple[set[str], set[str]]:
     """The names and attributes that a statement has, and those of them that it changes, also in place.
 

@@ -37,7 +37,7 @@ class Pairs:
         """The file in which two statements one after the other have each other's value: `a, b` of `divmod`, say."""
         after = self._next.get(id(node))
         if isinstance(node, ast.Assign) and isinstance(after, ast.Assign):
-            read = set(map(ast.unparse, ast.walk(after.value)))
+            read = {ast.unparse(n) for n in ast.walk(after.value) if isinstance(n, (ast.Name, ast.Attribute))}
             alike = type(node.value) is type(after.value) and ast.dump(node.value) != ast.dump(after.value)
             if alike and not read & set(map(ast.unparse, node.targets)):
                 text = FileText(self._file.with_one(after, ast.Assign(after.targets, node.value)))

@@ -279,7 +279,7 @@ class Undoing:
             found = self._read_so(text, asked, {}, all_of_them=all_of_them, seed=seed)
         return found
 
-    def _times_to_loop(self, asked: Sequence[Scenario]) -> int:
+    def times_to_loop(self, asked: Sequence[Scenario]) -> int:
         """How many times as long as for one scenario the loops of a copy may run, by how long the submission took:
         without an error at most so many times as long, or a copy that grows with each round takes all the time."""
         ended = [one for one in asked if self._answers.got(one).error is None]
@@ -298,7 +298,7 @@ class Undoing:
         """The same. Args: readings: of weights, for those that are not known."""
         found: list[Scenario] = []
         try:
-            copy = self._submission.edited(self._ending.of(text, self._times_to_loop(asked)))
+            copy = self._submission.edited(self._ending.of(text, self.times_to_loop(asked)))
             if copy is None:
                 return []
             hurried = (

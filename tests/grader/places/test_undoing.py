@@ -85,3 +85,21 @@ def test_how_long_a_submission_takes_is_known() -> None:
     assert answers.seconds(first) == 0.0
     answers.got(first)
     assert answers.seconds(first) >= 0.2 / SLOWEST
+
+
+@pytest.mark.parametrize(
+    ("old", "seconds", "times"),
+    [("", 0.0, 1), ("", 0.5, 8), ("", 9.0, 10), ("return x", 0.0, 10)],
+    ids=["at once", "half a second", "for long", "errors, which say nothing of how long it takes"],
+)
+def test_loops_of_a_copy_may_take_so_many_times_as_long(
+    old: str, seconds: float, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject = importlib.import_module(f"{get_exercise('feedforward').package}.suite.scenarios").SUBJECT
+    text = TEXT.replace(old, "raise ValueError") if old else TEXT
+    answers = grading_of(LocalSubmission.from_source(text, filename="feedforward.py"), 0, subject)
+    asked = scenarios_of(answers.scenarios, "FeedForward")[:10]
+    monkeypatch.setattr(answers, "seconds", lambda _one: seconds / 10)
+    submission = LocalSubmission.from_source(text, filename="feedforward.py")
+    undoing = Undoing(submission, text, answers, math.inf, Searched())
+    assert undoing.times_to_loop(asked) == times
