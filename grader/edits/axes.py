@@ -56,6 +56,8 @@ def laid_out(node: ast.AST) -> Iterator[ast.AST]:
         else:
             yield ast.Call(ast.Attribute(viewed, called(outer.func), ast.Load()), outer.args, outer.keywords)
             yield method(viewed, "transpose", constant(1), constant(2))
+            turned = method(viewed, "transpose", constant(i), constant(j))
+            yield ast.Call(ast.Attribute(turned, called(outer.func), ast.Load()), outer.args, outer.keywords)
 
 
 def stored_in_one_place(node: ast.AST) -> Iterator[ast.Subscript]:

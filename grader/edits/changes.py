@@ -598,6 +598,8 @@ def _other_end(node: ast.Slice) -> Iterator[ast.Slice]:
     """As many from the beginning as there were from the end, and the other way round."""
     if isinstance(node.lower, ast.UnaryOp) and node.upper is None:
         yield ast.Slice(None, node.lower.operand, node.step)
+    elif isinstance(node.lower, ast.BinOp) and isinstance(node.lower.op, ast.Sub) and node.upper is None:
+        yield ast.Slice(None, node.lower.right, node.step)
     elif node.lower is None and node.upper is not None:
         yield ast.Slice(ast.UnaryOp(ast.USub(), node.upper), None, node.step)
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from grader.edits.code import Code
+from grader.edits.syntax import called
 
 MOST_LOCALS = 12
 SHARE = re.compile("drop|rate|prob|keep|smooth|share|ratio|fraction|^p$")
@@ -28,10 +29,12 @@ def without_share(node: ast.AST, code: Code) -> Iterator[ast.BinOp]:
 
 
 def what_is_left(node: ast.AST, code: Code) -> Iterator[ast.BinOp]:
-    """What a share that the function is given leaves, for the whole: `1 - smoothing` for `1.0`."""
+    """What a share that the function is given leaves, for the whole, `1 - smoothing` for `1.0`; or 1 divided by it."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == 1:
         shares = [one for one in code.given(node) if SHARE.search(one)]
         yield from (ast.BinOp(node, ast.Sub(), ast.Name(one, ast.Load())) for one in shares)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and SHARE.search(called(node.right)):
+        yield ast.BinOp(ast.Constant(1), ast.Div(), node)
 
 
 def by_given_share(node: ast.AST, code: Code) -> Iterator[ast.BinOp]:

@@ -13,6 +13,7 @@ from grader.edits.syntax import PATHS, arguments_of, called, constant
 
 MOST_FUNCTIONS = 4
 MOST_UNREAD = 3  # locals of a function
+ROUNDS = (ast.For, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 TESTED = (ast.If, ast.IfExp, ast.While)
 
 
@@ -92,6 +93,26 @@ def rounds_exchanged(node: ast.AST) -> Iterator[ast.AST]:
     inner = node.elt if isinstance(node, kinds) else None
     if isinstance(node, kinds) and isinstance(inner, kinds):
         yield type(node)(type(inner)(inner.elt, node.generators), inner.generators)
+
+
+def other_rounds(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """Rounds over another one of what the function has rounds over: `zip(scores, values)` for `zip(scores, keys)`."""
+    function = code.function(node) if isinstance(node, ROUNDS) else None
+    inside = [] if function is None else list(ast.walk(function))
+    for one in _gone_through(node):
+        others = dict.fromkeys(each.id for some in inside for each in _gone_through(some))
+        for name in others:
+            if name != one.id:
+                yield one.lineno, code.file.with_one(one, ast.Name(name, ast.Load()))
+
+
+def _gone_through(node: ast.AST) -> list[ast.Name]:
+    """The names that a loop, or a list of something, goes through: `a` and `b` of `for x, y in zip(a, b)`."""
+    if not isinstance(node, ROUNDS):
+        return []
+    iters = [node.iter] if isinstance(node, ast.For) else [one.iter for one in node.generators]
+    items = [one for of in iters for one in (of.args if isinstance(of, ast.Call) else [of])]
+    return [one for one in items if isinstance(one, ast.Name)]
 
 
 def with_unread(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:

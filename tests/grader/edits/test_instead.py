@@ -59,6 +59,24 @@ CASES = {
         "def f(rows, more):\n    best = rows[:2]\n    best.sort()\n    return rows[0]\n",
         "return rows[0]", "return best[0]",
     ),
+    "rounds over something else": (
+        "def f(keys, values, scores):\n    for score, key in zip(scores, keys):\n        print(score, key)\n"
+        "    return [one for one in values]\n",
+        "zip(scores, keys)", "zip(scores, values)",
+    ),
+    "what a share leaves, divided by": (
+        "def f(x, rate):\n    return x * (1.0 - rate)\n", "(1.0 - rate)", "(1 / (1.0 - rate))",
+    ),
+    "at the other end": (
+        "def f(x, n, row):\n    x[n - len(row) :] = row\n", "n - len(row) :", ": len(row)",
+    ),
+    "split otherwise, and turned": (
+        "def f(x, b, h, t):\n    return x.view(b, h, t, -1).permute(0, 1, 3, 2)\n",
+        "view(b, h, t, -1)", "view(b, t, h, -1).transpose(1, 2)",
+    ),
+    "a part less on both sides": (
+        "def f(x, y):\n    x[: len(y) - 1] = y[:-1]\n", "x[: len(y) - 1] = y[:-1]", "x[: len(y)] = y",
+    ),
     "in both places": (
         "def f(x, y, n):\n    return x[: n + 1], y[: n + 1]\n", "x[: n + 1], y[: n + 1]", "x[:n], y[:n]",
     ),
