@@ -6,7 +6,8 @@ import contextlib
 import math
 import zlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -29,6 +30,7 @@ from grader.engine.scenario import GRADIENTS
 from grader.engine.slope import said_of_gradients
 from grader.worker.calls import EARLIER
 
+T = TypeVar("T")
 Pick = Callable[[str, Sequence[Layout]], Layout]
 """Chooses among the readings of a component's parameters, the likeliest first."""
 FEW = 5  # things in a tuple, to say each
@@ -67,6 +69,7 @@ class Client:
         refilled: call with the same tensors before, with other numbers in them, see `after_other_numbers`.
         coarse_before: before each call, make one in bfloat16, see `after_another_dtype`.
         only_made: end at the first call, see `made_only`.
+        by_position: give by position what a script gives by keyword, see `by_position`.
         given: most tensors that one call was given.
         beside: arguments of another object of each class, made after the one that is asked, see `beside_another`.
         without_floats: whether every float that is an argument is 0 instead.
@@ -99,7 +102,7 @@ class Client:
         self.beside: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
         self._others: list[Instance] = []
         self.calls_before = self.told_apart = False
-        self.only_fit = self.fixed_inputs = self.only_made = False
+        self.only_fit = self.fixed_inputs = self.only_made = self.by_position = False
         self.records, self.reweighted = True, False
         self.trained_before = self.refilled = self.coarse_before = False
         self.given = 0
@@ -151,7 +154,7 @@ class Client:
         if self.without_floats:
             args, kwargs = self.cast(args), self.cast(kwargs)
         self.chosen |= {word: value for word, value in kwargs.items() if isinstance(value, (str, bool))}
-        made = self._register(self.submission.construct(name, args, kwargs))
+        made = self._register(self._asked(self.submission.construct, name, args, kwargs))
         if self.beside is not None:
             others, words = self.beside
             other = self.submission.construct(name, others or args, {**kwargs, **words})
@@ -161,6 +164,21 @@ class Client:
         elif any(hasattr(one, "train") for one in (*args, *kwargs.values())):
             made.train(True)
         return made
+
+    def _asked(self, ask: Callable[..., T], *given: Any) -> T:
+        """Ask, by position if that is wanted: who takes arguments by keyword alone is asked like that.
+
+        Args:
+            given: the arguments of `ask`, last of all those by position, and by keyword.
+        """
+        *first, args, kwargs = given
+        if self.by_position and kwargs:
+            try:
+                return ask(*first, (*args, *kwargs.values()), {})
+            except SubmissionError as error:
+                if error.type_name != "TypeError" or "positional argument" not in error.message:
+                    raise
+        return ask(*first, args, kwargs)
 
     def part(self, kind: str, *args: Any, weights: Mapping[str, Tensor] | None = None) -> Instance:
         """One of the judge's parts (`grader.worker.parts`), with weights by their names less `judge_`."""
@@ -295,14 +313,8 @@ class Client:
             weights = next((one.parameters() for one in self._made if one is callee), weights)
         self.given = max(self.given, len(tensors((args, tuple(kwargs.values())))))
         earlier = self._before(callee, args, kwargs, method)
-        outcome = callee.call(
-            self.cast(args, made),
-            self.cast(kwargs, made),
-            grad=grad,
-            method=method,
-            record=self.records,
-            refilled=self.refilled,
-        )
+        ask = partial(callee.call, grad=grad, method=method, record=self.records, refilled=self.refilled)
+        outcome = self._asked(ask, self.cast(args, made), self.cast(kwargs, made))
         answer = describe_outcome(outcome, names, first=first)
         if self.refilled:
             answer[EARLIER] = "changed" if EARLIER in outcome.changed else "as it was"

@@ -13,7 +13,17 @@ from grader.core.failures import Named
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.naming import Findings
-from grader.engine.scenario import AFTER, BESIDE, COARSE, EQUAL, NO_GRAD, REFILLED, REWEIGHTED, TRAINED
+from grader.engine.scenario import (
+    AFTER,
+    BESIDE,
+    COARSE,
+    EQUAL,
+    NO_GRAD,
+    POSITION,
+    REFILLED,
+    REWEIGHTED,
+    TRAINED,
+)
 from grader.worker.calls import EARLIER
 
 ROUNDED = 1e-2  # of the largest number: bfloat16 has 8 bits
@@ -142,6 +152,10 @@ TRAITS: dict[str, tuple[str, ...]] = {
     "keyword arguments": (
         "argument-names", "The arguments are not named as in the template, so a call with keyword arguments fails.",
     ),
+    POSITION: (
+        "argument-order",
+        "The arguments are not in the order of the template, so a call by position gives them to each other.",
+    ),
 }  # fmt: skip
 
 LIMITS = frozenset({"a long sequence", "many sentences", "wide vectors"})  # that may be built in
@@ -149,7 +163,7 @@ LIMITS = frozenset({"a long sequence", "many sentences", "wide vectors"})  # tha
 
 def first(findings: Findings) -> Named | None:
     """A name for what can be measured without doubt, whatever the exercise."""
-    return nothing(findings) or extra(findings) or imprecise(findings)
+    return nothing(findings) or extra(findings) or imprecise(findings) or _trait(findings, (POSITION,))
 
 
 def conclude(findings: Findings) -> Named | None:

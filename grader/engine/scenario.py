@@ -33,6 +33,7 @@ TRAINED = "an earlier call in train mode"
 COARSE = "an earlier call in another dtype"
 NO_GRAD = "torch.no_grad()"
 FIXED = "inputs that need no gradient"
+POSITION = "arguments by position"
 LAYER_SLACK = {torch.bfloat16: 2.0}
 """By dtype, for what goes through a whole layer: right code was off by half the usual bound in 1 of 1,500 draws."""
 
@@ -177,6 +178,11 @@ def after_another_dtype(scenario: Scenario) -> Scenario:
     """The same after a call with its inputs in bfloat16: nothing of so few digits may be kept."""
     words = "after a call in bfloat16"
     return _prepared(scenario, words, scenario.traits | {COARSE}, coarse_before=True)
+
+
+def by_position(scenario: Scenario) -> Scenario:
+    """The same, with arguments by position that the script gives by keyword: it has them in the contract's order."""
+    return _prepared(scenario, "by position", {POSITION}, by_position=True)
 
 
 def under_no_grad(scenario: Scenario) -> Scenario:

@@ -18,6 +18,7 @@ from grader.api import (
     Scenario,
     Subject,
     Submission,
+    by_position,
     describe_outcome,
     grading_of,
     noted,
@@ -268,6 +269,10 @@ def _other_ids(name: str, seed: int, made: Callable[[int, Ids], Made], *sizes: A
             _ask(name, made(n, ids), *sizes, ids=ids, called="keywords" if n else ""),
         )
         for n, ids in enumerate([*OTHER_IDS, _drawn_ids(seed)])
+    ] + [
+        by_position(
+            Scenario("other ids", name, "ids", _ask(name, made(0, OTHER_IDS[0]), *sizes, ids=OTHER_IDS[0]))
+        )
     ]
 
 

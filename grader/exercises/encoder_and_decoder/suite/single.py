@@ -20,6 +20,7 @@ from grader.api import (
     after_training,
     alike,
     beside_another,
+    by_position,
     counted,
     drawn_rate,
     only_form,
@@ -203,19 +204,16 @@ def layer_scenarios(kind: Kind, seed: int) -> list[Scenario]:
         *(one(f'a new layer, norm="{norm}"', "norms", _fresh(kind, seed, norm)) for norm in PLACES),
     ]
     places = {norm: _Place(one, seed + 100 * i, norm).all() for i, norm in enumerate(PLACES, start=1)}
-    by_name = numbers(
-        kind,
-        seed + 5,
-        way=Way("pre", 0.5, keyword=True),
-        keyword=True,
-        forms=masks.every(kind, masks.padding),
-    )
+    forms = masks.every(kind, masks.padding)
+    by_name = numbers(kind, seed + 5, way=Way("pre", 0.5, keyword=True), keyword=True, forms=forms)
+    all_given = numbers(kind, seed + 6, way=Way("pre", 0.5), forms=forms)
     return [
         *made,
         *places["post"],
         one("norm left out", "default", numbers(kind, seed + 4)),
         *places["pre"],
         one("all by keyword", "keywords", by_name, "keyword arguments"),
+        by_position(one("all arguments", "keywords", all_given)),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from grader.api import Client, Draws, Scenario, under_no_grad, weights_kept, with_fixed_inputs
+from grader.api import Client, Draws, Scenario, by_position, under_no_grad, weights_kept, with_fixed_inputs
 from grader.exercises.encoder_and_decoder.suite import masks
 from grader.exercises.encoder_and_decoder.suite.kinds import (
     PLAIN,
@@ -126,10 +126,12 @@ def stack_scenarios(kind: Kind, seed: int) -> list[Scenario]:
         made += _of_a_place(one, seed + 100 * i, norm)
     every = masks.every(kind, masks.padding)
     by_name = numbers(kind, seed + 5, 2, way=Way("pre", keyword=True), keyword=True, forms=every)
+    all_given = numbers(kind, seed + 6, 2, way=Way("pre"), forms=every)
     return [
         *made,
         one("norm left out", "default", numbers(kind, seed + 4, 2)),
         one("all by keyword", "keywords", by_name, "keyword arguments"),
+        by_position(one("all arguments", "keywords", all_given)),
     ]
 
 

@@ -17,6 +17,7 @@ from grader.api import (
     Subject,
     Submission,
     after_another_dtype,
+    by_position,
     grading_of,
     under_no_grad,
 )
@@ -228,6 +229,9 @@ def _forms(seed: int) -> list[Scenario]:
     return [
         Scenario(
             "accepts keyword arguments", LOSS, "keywords", keywords, traits=frozenset({"keyword arguments"})
+        ),
+        by_position(
+            Scenario("pad and smoothing", LOSS, "keywords", _loss(seed + 84, THREES, pad=3, smoothing=0.1))
         ),
         Scenario("logits that are not contiguous", LOSS, "memory", scattered(0.0, turned=False)),
         Scenario("logits and target not contiguous", LOSS, "memory", scattered(0.0, turned=True)),
