@@ -77,7 +77,7 @@ def test_layer_gradients(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "gradients")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer: arguments by keyword, by position")
+@pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer: arguments by name or position")
 def test_layer_keywords(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "keywords")
 

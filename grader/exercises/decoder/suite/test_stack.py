@@ -72,7 +72,7 @@ def test_stack_train(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "train")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="Decoder: arguments by keyword, by position")
+@pytest.mark.grade(category="behaviour", points=1, title="Decoder: arguments by name or position")
 def test_stack_keywords(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "keywords")
 

@@ -67,7 +67,7 @@ def test_stack_train(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "train")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="Encoder: arguments by keyword, by position")
+@pytest.mark.grade(category="behaviour", points=1, title="Encoder: arguments by name or position")
 def test_stack_keywords(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "keywords")
 

@@ -73,7 +73,7 @@ def test_loss_gradients(component: Submission, seed: int) -> None:
     grading(component, seed).check(LOSS, "gradients")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="sequence_loss: arguments by keyword, by position")
+@pytest.mark.grade(category="behaviour", points=1, title="sequence_loss: arguments by name or position")
 def test_loss_keywords(component: Submission, seed: int) -> None:
     grading(component, seed).check(LOSS, "keywords", only=content)
 
