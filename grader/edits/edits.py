@@ -78,6 +78,7 @@ from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of
 from grader.edits.python_slips import (
     all_handed_on,
+    arguments_exchanged,
     as_property,
     by_another_field,
     by_value,
@@ -443,7 +444,7 @@ class Edits:
         of: tuple[Change, ...] = (
             self._blocks.bases_exchanged,
             with_field_switched,
-            *map(self._using, (fields_exchanged, as_property, overriding)),
+            *map(self._using, (fields_exchanged, arguments_exchanged, as_property, overriding)),
             *map(self._using, (of_table, computed_each_time)),
             *map(self._using, (of_self, not_its_own, of_the_object, with_its_base, all_handed_on)),
             *map(self._using, (in_one_chain, returned_after_all, values_compared)),

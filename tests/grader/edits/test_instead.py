@@ -107,6 +107,10 @@ WIRED = {
         "class A:\n    def keep(self):\n        return 1\n\n    def f(self, x):\n        return x * self.keep\n",
         "    def keep", "    @property\n    def keep",
     ),
+    "two optional arguments": (
+        "def f(x, pad: int = 0, rate: float = 0.5):\n    return x\n",
+        "pad: int = 0, rate: float = 0.5", "rate: float = 0.5, pad: int = 0",
+    ),
     "two fields": (
         "class A:\n    rate: float = 0.0\n    size: int = 1\n",
         "    rate: float = 0.0\n    size: int = 1\n", "    size: int = 1\n    rate: float = 0.0\n",
