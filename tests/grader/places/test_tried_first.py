@@ -22,7 +22,6 @@ def test_a_part_that_no_line_has_used_is_tried_first() -> None:
         assert line_of(text, old) in found.lines
 
 
-@pytest.mark.usefixtures("hurried")
 def test_a_local_that_should_be_an_attribute_is_tried_first() -> None:
     text = solution_file("decoder").read_text(encoding="utf-8")
     for new in ("dropout = ", "dropout: nn.Module = "):
