@@ -23,6 +23,8 @@ from grader.edits.edit_kinds import (
     of_two,
     rarer_of_call,
     reordered,
+    swapped_letters,
+    swapped_words,
     turned_round,
     unwrapped,
 )
@@ -579,19 +581,6 @@ def rescalings(function: ast.FunctionDef) -> list[ast.expr]:
 def _power(like: ast.Call, of: ast.expr) -> ast.Call:
     """The power of another expression, computed like one that is there: `torch.exp(x)`, `x.exp()`."""
     return ast.Call(like.func, [of], []) if like.args else method(of, "exp")
-
-
-def swapped_letters(text: str) -> Iterator[str]:
-    """A text with two neighbours exchanged."""
-    for i in range(len(text) - 1):
-        yield text[:i] + text[i + 1] + text[i] + text[i + 2 :]
-
-
-def swapped_words(text: str) -> Iterator[str]:
-    """A list of names, as `norm attention drop`, with two neighbours exchanged."""
-    names = re.split(r"([ ,]+)", text)  # with what is between them
-    for i in range(0, len(names) - 2, 2):
-        yield "".join([*names[:i], names[i + 2], names[i + 1], names[i], *names[i + 3 :]])
 
 
 def _other_end(node: ast.Slice) -> Iterator[ast.Slice]:

@@ -418,3 +418,16 @@ def rarer_of_call(node: ast.Call, names: Sequence[str]) -> Iterator[ast.AST]:
 def by_one(node: ast.expr) -> Iterator[ast.expr]:
     """A number, one more and one less."""
     yield from (ast.BinOp(node, op(), ast.Constant(1)) for op in (ast.Add, ast.Sub))
+
+
+def swapped_letters(text: str) -> Iterator[str]:
+    """A text with two neighbours exchanged."""
+    for i in range(len(text) - 1):
+        yield text[:i] + text[i + 1] + text[i] + text[i + 2 :]
+
+
+def swapped_words(text: str) -> Iterator[str]:
+    """A list of names, as `norm attention drop`, with two neighbours exchanged."""
+    names = re.split(r"([ ,]+)", text)  # with what is between them
+    for i in range(0, len(names) - 2, 2):
+        yield "".join([*names[:i], names[i + 2], names[i + 1], names[i], *names[i + 3 :]])

@@ -102,33 +102,6 @@ def test_it_is_undone(text: str, wrong: str, right: str) -> None:
         assert plain(whole.replace(wrong, right)) in texts_of(whole, *lines)
 
 
-WIRED = {
-    "a method read as an attribute": (
-        "class A:\n    def keep(self):\n        return 1\n\n    def f(self, x):\n        return x * self.keep\n",
-        "    def keep", "    @property\n    def keep",
-    ),
-    "two optional arguments": (
-        "def f(x, pad: int = 0, rate: float = 0.5):\n    return x\n",
-        "pad: int = 0, rate: float = 0.5", "rate: float = 0.5, pad: int = 0",
-    ),
-    "two fields": (
-        "class A:\n    rate: float = 0.0\n    size: int = 1\n",
-        "    rate: float = 0.0\n    size: int = 1\n", "    size: int = 1\n    rate: float = 0.0\n",
-    ),
-    "the wrong method of a base": (
-        "class A:\n    def before(self, x):\n        return x\n\n    def after(self, x):\n        return x\n\n\n"
-        "class B(A):\n    def before(self, x):\n        return x + 1\n",
-        "class B(A):\n    def before", "class B(A):\n    def after",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "wrong", "right"), WIRED.values(), ids=list(WIRED))
-def test_it_is_undone_wherever_it_is(text: str, wrong: str, right: str) -> None:
-    whole = HEAD + text
-    assert plain(whole.replace(wrong, right)) in {plain(new) for _, new in Edits(whole).wired()}
-
-
 def test_what_takes_other_arguments_is_not_called_instead() -> None:
     text = (
         "def f(x):\n    return g(x)\n\n\ndef g(x):\n    return x\n\n\ndef h(x, y):\n    return x + y\n"

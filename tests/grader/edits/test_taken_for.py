@@ -100,6 +100,23 @@ WIRED = {
     "a name that is an attribute": (
         "class A:\n    def f(self, x):\n        return x + table\n", "+ table", "+ self.table",
     ),
+    "a method read as an attribute": (
+        "class A:\n    def keep(self):\n        return 1\n\n    def f(self, x):\n        return x * self.keep\n",
+        "    def keep", "    @property\n    def keep",
+    ),
+    "two optional arguments": (
+        "def f(x, pad: int = 0, rate: float = 0.5):\n    return x\n",
+        "pad: int = 0, rate: float = 0.5", "rate: float = 0.5, pad: int = 0",
+    ),
+    "two fields": (
+        "class A:\n    rate: float = 0.0\n    size: int = 1\n",
+        "    rate: float = 0.0\n    size: int = 1\n", "    size: int = 1\n    rate: float = 0.0\n",
+    ),
+    "the wrong method of a base": (
+        "class A:\n    def before(self, x):\n        return x\n\n    def after(self, x):\n        return x\n\n\n"
+        "class B(A):\n    def before(self, x):\n        return x + 1\n",
+        "class B(A):\n    def before", "class B(A):\n    def after",
+    ),
 }  # fmt: skip
 
 
