@@ -39,11 +39,11 @@ grade: install  ## grade the shipped solution of the attention exercise, then th
 test: install  ## run the fast tests
 	$(PYTEST) -m "not slow"
 
-test-slow: install  ## run the slow tests
+test-slow: install  ## run the slow tests (ZOO_TEST_DRAW=2/5: a fifth of them, counted from 0)
 	$(PYTEST) -m slow
 
-check-exercises: install  ## prove all exercises: every known mistake is killed and named, solutions pass
-	$(BIN)/zoo dev check --jobs $(JOBS)
+check-exercises: install  ## prove all exercises: every known mistake is killed and named (VARIANT=1: in one way of each), solutions pass
+	$(BIN)/zoo dev check --jobs $(JOBS) $(if $(VARIANT),--variant $(VARIANT))
 
 test-all: test test-slow  ## run all tests
 

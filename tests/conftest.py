@@ -1,6 +1,7 @@
 """For all tests: one thread, fixed seeds, few examples, and GPU tests only where there is a GPU.
 
 ZOO_TEST_ONEDNN=off: the tests' process does without oneDNN, as where torch has none.
+ZOO_TEST_DRAW=2/5: of the slow tests those of draw 2 of 5, counted from 0; each is in one of them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ import gc
 import os
 import random
 import signal
+import zlib
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -53,6 +56,14 @@ LONG = {
     "tests/grader/hostile/test_files.py",
 }
 """Files of few tests that take half a minute or more: begun first, or one core would wait for them at the end."""
+
+
+DRAWN, OF = map(int, os.environ.get("ZOO_TEST_DRAW", "0/1").split("/"))
+
+
+def pytest_report_header() -> str | None:
+    """Say which slow tests are drawn."""
+    return f"slow tests: one in {OF}, as ZOO_TEST_DRAW={DRAWN}/{OF} has it" if OF > 1 else None
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -113,11 +124,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             seen[test] += 1
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
+    others = {item.nodeid for item in _not_drawn(items)}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in others])
+    items[:] = [item for item in items if item.nodeid not in others]
     if torch.cuda.is_available():
         return
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device, and torch sees none"))
+
+
+def _not_drawn(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
+    """The slow tests that are left out: in turn, so that each is drawn once in `OF` draws."""
+    turn: Counter[str] = Counter()
+    for item in sorted(items, key=lambda one: one.nodeid):
+        slow = item.get_closest_marker("slow")
+        if slow is None or slow.kwargs.get("always"):
+            continue
+        test = item.nodeid.partition("[")[0]
+        if (zlib.crc32(test.encode()) + turn[test]) % OF != DRAWN:
+            yield item
+        turn[test] += 1
 
 
 @pytest.fixture(autouse=True)

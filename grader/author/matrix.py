@@ -95,10 +95,12 @@ def _problem(
     return ""
 
 
-def rows_of(exercise: Exercise, mistake_id: str, seed: int) -> list[Row]:
-    """All rows of one mistake."""
+def rows_of(exercise: Exercise, mistake_id: str, seed: int, variant: int | None = None) -> list[Row]:
+    """All rows of one mistake, or that of one variant. Args: variant: its number, which goes round."""
     mistake = next(m for m in get_mistakes(exercise.name) if m.id == mistake_id)
-    return [row(exercise, mistake, variant, seed) for variant in range(variants(exercise, mistake))]
+    count = variants(exercise, mistake)
+    some = range(count) if variant is None else [variant % count]
+    return [row(exercise, mistake, number, seed) for number in some]
 
 
 def matrix(
@@ -106,21 +108,23 @@ def matrix(
     seed: int,
     done: Callable[[], object] = lambda: None,
     processes: Executor | None = None,
+    variant: int | None = None,
 ) -> list[Row]:
     """All rows of an exercise, in the order of its mistakes.
 
     Args:
         done: called after each mistake.
         processes: where to grade, see `grading_processes`; in this process if there are none.
+        variant: of each mistake, see `rows_of`; None: all.
     """
     names = [mistake.id for mistake in get_mistakes(exercise.name)]
     found: dict[str, list[Row]] = {}
     if processes is None:
         for name in names:
-            found[name] = rows_of(exercise, name, seed)
+            found[name] = rows_of(exercise, name, seed, variant)
             done()
     else:
-        asked = {processes.submit(rows_of, exercise, name, seed): name for name in names}
+        asked = {processes.submit(rows_of, exercise, name, seed, variant): name for name in names}
         for future in as_completed(asked):
             found[asked[future]] = future.result()
             done()

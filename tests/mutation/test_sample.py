@@ -13,7 +13,7 @@ EACH = 13  # mutants of each of the twelve exercises
 KILLED, EXPLAINED, RIGHT, WRONG = 0.98, 0.95, 0.90, 0.06
 
 
-@pytest.mark.slow
+@pytest.mark.slow(always=True)
 def test_a_sample(tmp_path: Path) -> None:
     """In one process at a time: where tests share the cores, another would only take those of other tests."""
     options = ["--sample", str(EACH), "--names", "--only-mutants", "--jobs", "1"]

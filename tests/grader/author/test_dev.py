@@ -49,6 +49,22 @@ def test_an_exercise_holds_and_its_matrix_is_written_in_order(tmp_path: Path) ->
     assert found == [(one.killed_by, " ".join(one.seen_by)) for one in alone]
 
 
+def test_one_way_of_writing_a_mistake_goes_round() -> None:
+    exercise = get_exercise("feedforward")
+    mistake = next(m for m in get_mistakes("feedforward") if variants(exercise, m) > 1)
+    every = rows_of(exercise, mistake.id, 0)
+    for number in range(len(every) + 1):
+        assert rows_of(exercise, mistake.id, 0, number) == [every[number % len(every)]]
+
+
+def test_with_one_way_of_writing_each_mistake_no_test_is_called_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.author.matrix.get_mistakes", lambda _name: get_mistakes("feedforward")[:1])
+    whole, part = (examine(get_exercise("feedforward"), 0, variant=one) for one in (None, 1))
+    assert "every test catches a mistake" in failing(whole)
+    assert failing(part) == {}
+    assert len(part.rows) == 1
+
+
 def test_a_surviving_and_a_misnamed_mistake_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     known = get_mistakes("feedforward")
     harmless = replace(known[0], named=replace(known[0].named, id="harmless"), patch=lambda steps: steps)
