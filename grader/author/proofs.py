@@ -48,8 +48,8 @@ def examine(
     """Prove an exercise.
 
     Args:
-        done, processes, variant: see `grader.author.matrix.matrix`. That every test catches a mistake is proved with all
-            variants only.
+        done, processes: see `grader.author.matrix.matrix`.
+        variant: see there. That every test catches a mistake is proved with all variants only.
 
     Raises:
         PluginError: its suite is not installed.

@@ -259,8 +259,11 @@ class Changes:
             yield from map(ast.Return, transposed(node.value))
             if isinstance(node.value, ast.Name):
                 yield ast.Return(turned_round(node.value))
-        elif isinstance(node, (ast.Break, ast.Continue)):
-            yield from (ast.Continue() if isinstance(node, ast.Break) else ast.Break(), ast.Pass())
+        elif isinstance(node, ast.Break):
+            if not self._moves.ends_round(node):  # there it would be as if its condition was never met
+                yield from (ast.Continue(), ast.Pass())
+        elif isinstance(node, ast.Continue):
+            yield from (ast.Break(), ast.Pass())
         elif isinstance(node, ast.Expr):
             if isinstance(node.value, ast.Attribute):
                 yield ast.Expr(ast.Call(node.value, [], []))

@@ -29,15 +29,18 @@ from grader.edits.instead import (
     worked_on,
 )
 from grader.edits.kept_things import (
+    always_set,
     computed_each_time,
     in_all_groups,
     in_dtype_of,
     in_full_precision,
     into_a_copy,
     made_now,
+    none_for_none,
     onto_what_is_there,
     out_of_place,
     spread_in_part,
+    switched_back,
     unkept,
     unless_none,
     with_repetitions,
@@ -76,9 +79,15 @@ from grader.edits.other_names import (
 )
 from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of
+from grader.edits.promised import (
+    argument_of_its_name,
+    as_declared,
+    each_of_its_own,
+    exchanged_in_helper,
+    optional_exchanged,
+)
 from grader.edits.python_slips import (
     all_handed_on,
-    arguments_exchanged,
     as_property,
     by_another_field,
     by_value,
@@ -229,12 +238,14 @@ class Edits:
             (self._in_functions(first[:NEAR]), changed),
             (first[:NEAR], (self._several.twice,)),
             (self._of_the_file(statements), (self._changes.other_float,)),
-            (everywhere, (flipped, self._using(taken_for))),
+            (everywhere, (self._flipped, self._using(taken_for))),
             (everywhere, self._done_elsewhere),
+            (everywhere, self._promised),
             (second[:NEAR], self._slipped),
             (conditions[:NEAR], changed),
             (second[:NEAR], changed),
             (second[:NEAR], (self._several.twice,)),
+            (everywhere, (self._using(exchanged_in_helper),)),
             (statements, (self._changes.of_few_attributes,)),
             (statements, (self._moves.begun,)),
             ([*first, *second], moved),
@@ -304,6 +315,17 @@ class Edits:
             self._keywords.handed_on,
             as_another_argument,
             self._pairs.exchanged,
+        )
+
+    @property
+    def _promised(self) -> tuple[Change, ...]:
+        """What a name, or None, promises: there are few such changes."""
+        return (
+            self._using(argument_of_its_name),
+            each_of_its_own,
+            self._using(none_for_none),
+            self._using(always_set),
+            self._using(switched_back),
         )
 
     @property
@@ -410,6 +432,10 @@ class Edits:
             self._using(other_keys),
         )
 
+    def _flipped(self, node: ast.AST) -> Iterator[Changed]:
+        if not (isinstance(node, ast.Break) and self._moves.ends_round(node)):
+            yield from flipped(node)
+
     def _using(self, change: Callable[[ast.AST, Code], Iterator[Changed]]) -> Change:
         return lambda node: change(node, self._code)
 
@@ -444,7 +470,7 @@ class Edits:
         of: tuple[Change, ...] = (
             self._blocks.bases_exchanged,
             with_field_switched,
-            *map(self._using, (fields_exchanged, arguments_exchanged, as_property, overriding)),
+            *map(self._using, (as_declared, fields_exchanged, optional_exchanged, as_property, overriding)),
             *map(self._using, (of_table, computed_each_time)),
             *map(self._using, (of_self, not_its_own, of_the_object, with_its_base, all_handed_on)),
             *map(self._using, (in_one_chain, returned_after_all, values_compared)),

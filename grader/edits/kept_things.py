@@ -19,6 +19,7 @@ from grader.edits.syntax import (
 
 MOST_LIKE = 3  # arguments
 HALF = ("float16", "half", "bfloat16")
+DTYPES = (*HALF, "float32", "float", "float64", "double")
 IN_PLACE = re.compile(r"[a-z]_$")
 
 
@@ -36,11 +37,12 @@ def in_full_precision(node: ast.AST) -> Iterator[ast.Call]:
 
 def in_dtype_of(node: ast.AST, code: Code) -> Iterator[ast.expr]:
     """A new tensor of no dtype in that of an argument: `torch.full(shape, p, dtype=x.dtype)`; the dtype of an argument
-    for one of half precision."""
-    if isinstance(node, ast.Attribute) and node.attr in HALF:
+    for one that is written there."""
+    if isinstance(node, ast.Attribute) and node.attr in DTYPES and called(node.value) == "torch":
         given = [one for one in code.given(node) if one != "self"][-MOST_LIKE:]
         yield from (ast.Attribute(ast.Name(one, ast.Load()), "dtype", ast.Load()) for one in given[::-1])
-        yield ast.Attribute(node.value, "float32", ast.Load())
+        if node.attr in HALF:
+            yield ast.Attribute(node.value, "float32", ast.Load())
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return
     if called(node.func) in FACTORIES and not any(word.arg in (None, "dtype") for word in node.keywords):
@@ -55,6 +57,43 @@ def unless_none(node: ast.AST) -> Iterator[ast.IfExp]:
         value, default = node.values
         if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)):
             yield ast.IfExp(ast.Compare(value, [ast.Is()], [ast.Constant(None)]), default, value)
+
+
+def always_set(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """What is given a value where it is None yet gets it always: `if cache is None: cache = new`."""
+    if isinstance(node, ast.If) and not node.orelse and len(node.body) == 1 and (name := _none_of(node.test)):
+        only = node.body[0]
+        if isinstance(only, ast.Assign) and ast.unparse(only.targets[0]) == name:
+            yield node.lineno, code.file.with_one(node.test, ast.Constant(True))
+
+
+def none_for_none(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """What a function returns where an argument is None: None, too."""
+    last = node.body[-1] if isinstance(node, ast.If) and _none_of(node.test) in code.given(node) else None
+    value = last.value if isinstance(last, ast.Return) and code.has_run(last) else None
+    if last is not None and value is not None and not isinstance(value, ast.Constant):
+        yield last.lineno, code.file.with_one(value, ast.Constant(None))
+
+
+def _none_of(test: ast.expr) -> str:
+    """What a condition wants to be None, or ""."""
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is):
+        return ast.unparse(test.left) if getattr(test.comparators[0], "value", 0) is None else ""
+    return ""
+
+
+def switched_back(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """Gradients that a function switches off, `weight.requires_grad = False`, on again at its end."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    of = target.value if isinstance(target, ast.Attribute) and target.attr == "requires_grad" else None
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        of = call.func.value if call.func.attr == "requires_grad_" and call.args else None
+    function = code.function(node) if isinstance(node, ast.stmt) and of is not None else None
+    if function is not None and isinstance(node, ast.stmt) and of is not None:
+        last, on = function.body[-1], ast.Expr(method(of, "requires_grad_"))
+        ends = isinstance(last, ast.Return)
+        yield node.lineno, code.file.with_before(last, on) if ends else code.file.with_after(last, on)
 
 
 def in_all_groups(node: ast.AST) -> Iterator[ast.expr]:

@@ -143,6 +143,18 @@ class Moves:
         parent, body, i = found
         return i + 1 + isinstance(parent, ast.FunctionDef) >= len(body)
 
+    def ends_round(self, node: ast.AST) -> bool:
+        """Whether a statement is under a condition, and nothing follows it in its round of a loop."""
+        depth = 0
+        while id(node) in self._siblings:
+            node, body, i = self._siblings[id(node)]
+            if i + 1 < len(body):
+                return False
+            if isinstance(node, LOOPS):
+                return depth > 0
+            depth += 1
+        return False
+
     def repeated_names(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         """As `repeated`, of statements that only give something another name: `residual = x`."""
         yield from self.repeated(node, only=ast.Name)

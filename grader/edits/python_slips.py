@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import pairwise
 
 from grader.edits.code import Code
 from grader.edits.file_text import FileText
@@ -111,21 +110,6 @@ def overriding(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
             lines, at = list(code.file.lines), node.lineno - 1
             lines[at] = lines[at].replace(f"def {node.name}(".encode(), f"def {one.name}(".encode(), 1)
             yield node.lineno, b"".join(lines).decode("utf-8", "replace")
-
-
-def arguments_exchanged(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
-    """Two optional arguments of a function, one after the other, in the other order."""
-    if isinstance(node, ast.FunctionDef):
-        defaults = node.args.defaults
-        optional = list(zip(node.args.args[len(node.args.args) - len(defaults) :], defaults, strict=True))
-        for (one, value), (other, its) in pairwise(optional):
-            both = ast.Name("_", ast.Load(), lineno=one.lineno, col_offset=one.col_offset)
-            both.end_lineno, both.end_col_offset = its.end_lineno, its.end_col_offset
-            written = [
-                f"{ast.unparse(arg)}={ast.unparse(given)}" for arg, given in ((other, its), (one, value))
-            ]
-            lines = "\n" * ((its.end_lineno or one.lineno) - one.lineno)  # other lines keep their numbers
-            yield one.lineno, code.file.with_text(both, ", ".join(written) + lines)
 
 
 def fields_exchanged(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:

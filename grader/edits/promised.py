@@ -1,0 +1,110 @@
+"""What names promise: arguments in the order of right code, an attribute for the argument of its name, each of several
+names its own value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from grader.edits.code import Code
+from grader.edits.parsed import nodes_of
+from grader.edits.syntax import renamed
+
+MOST_NAMES = 4  # side by side
+
+
+def as_declared(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """A function with its arguments in the order that right code has them in."""
+    declared = _right(node, code) if isinstance(node, ast.FunctionDef) else None
+    if not isinstance(node, ast.FunctionDef) or declared is None:
+        return
+    own, order = ([one.arg for one in each.args.args] for each in (node, declared))
+    if own != order and sorted(own) == sorted(order):
+        yield from _in_order(node, code, [own.index(name) for name in order])
+
+
+def optional_exchanged(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """Two optional arguments of a function, one after the other, in the other order."""
+    if isinstance(node, ast.FunctionDef):
+        count = len(node.args.args)
+        yield from _exchanged(node, code, range(count - len(node.args.defaults), count))
+
+
+def exchanged_in_helper(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
+    """Two arguments without a default of a function that right code has not got, in the other order."""
+    if isinstance(node, ast.FunctionDef) and _right(node, code) is None:
+        count = len(node.args.args) - len(node.args.defaults)
+        first = int(node.args.args[:1] != [] and node.args.args[0].arg == "self")
+        yield from _exchanged(node, code, range(first, count))
+
+
+def _exchanged(node: ast.FunctionDef, code: Code, which: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Each two neighbours of these arguments exchanged."""
+    for one, other in pairwise(which):
+        order = list(range(len(node.args.args)))
+        order[one], order[other] = other, one
+        yield from _in_order(node, code, order)
+
+
+def _in_order(node: ast.FunctionDef, code: Code, order: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """A function with its arguments in another order, if it can be: none with a default before one without."""
+    args, defaults = node.args.args, node.args.defaults
+    values = [None] * (len(args) - len(defaults)) + defaults
+    moved = [i for i, number in enumerate(order) if i != number]
+    first, last = args[moved[0]], values[moved[-1]] or args[moved[-1]]
+    given = [values[number] is not None for number in order]
+    if given != sorted(given) or node.args.posonlyargs:
+        return
+    between = ast.Name("_", ast.Load(), lineno=first.lineno, col_offset=first.col_offset)
+    between.end_lineno, between.end_col_offset = last.end_lineno, last.end_col_offset
+    written = [
+        ast.unparse(args[number]) + ("" if (value := values[number]) is None else f"={ast.unparse(value)}")
+        for number in order[moved[0] : moved[-1] + 1]
+    ]
+    lines = "\n" * ((last.end_lineno or first.lineno) - first.lineno)  # other lines keep their numbers
+    yield first.lineno, code.file.with_text(between, ", ".join(written) + lines)
+
+
+def _right(node: ast.FunctionDef, code: Code) -> ast.FunctionDef | None:
+    """The function of right code with this name, in a class of the same name; None if there is none."""
+    tree, right = code.trees
+    own = next((one.name for one in nodes_of(tree) if isinstance(one, ast.ClassDef) and node in one.body), "")
+    classes = (one for one in nodes_of(right) if isinstance(one, ast.ClassDef) and one.name == own)
+    body = next((one.body for one in classes), []) if own else right.body
+    functions = (one for one in body if isinstance(one, ast.FunctionDef) and one.name == node.name)
+    return next(functions, None)
+
+
+def argument_of_its_name(node: ast.AST, code: Code) -> Iterator[ast.Assign]:
+    """An attribute that gets another argument, or a number, gets the argument of its name: `self.width = width`."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    if (
+        isinstance(node, ast.Assign)
+        and isinstance(target, ast.Attribute)
+        and isinstance(node.value, (ast.Name, ast.Constant))
+        and target.attr in code.given(node)
+        and target.attr != getattr(node.value, "id", "")
+    ):
+        yield ast.Assign(node.targets, ast.Name(target.attr, ast.Load()))
+
+
+def each_of_its_own(node: ast.AST) -> Iterator[ast.Assign]:
+    """Several names that get a value each, `k, v = f(k), f(k)`: each one of its own, as the others have."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    if (
+        not isinstance(node, ast.Assign)
+        or not isinstance(target, ast.Tuple)
+        or not isinstance(node.value, ast.Tuple)
+    ):
+        return
+    names, values = [ast.unparse(one) for one in target.elts], node.value.elts
+    if len(names) != len(values) or len(names) > MOST_NAMES:
+        return
+    read = [{one.id for one in ast.walk(value) if isinstance(one, ast.Name)} for value in values]
+    if sum(name in its for name, its in zip(names, read, strict=True)) < 1:
+        return
+    for i, (name, its) in enumerate(zip(names, read, strict=True)):
+        for other in sorted(its & {*names} - {name}) if name not in its else ():
+            new = [*values[:i], renamed(values[i], other, name), *values[i + 1 :]]
+            yield ast.Assign(node.targets, ast.Tuple(new, ast.Load()))
