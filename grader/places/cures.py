@@ -129,8 +129,9 @@ class Cures:
             tried = joined(edits.as_in(like, suspected), tried)
         if not (only or text or self._grading.is_read(wrong[0].scenario.component, HURRIED_READINGS)):
             # what is suspected may be so by wrong weights
-            every = edits.among([*suspected, *odd, *others], [], fairly=True)
-            tried = joined(self._undoing.unhurried(every), tried)
+            again = Edits(text or self._text, needed, right, self._records.lacking())
+            every = again.among([*suspected, *odd, *others], [], fairly=True)
+            tried = self._undoing.hurried(tried, every)
         if not only:
             tried = joined(edits.wired(), tried)
         known = () if only or text else self._searched.cures

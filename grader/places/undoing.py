@@ -21,7 +21,7 @@ from grader.worker.absent import without_scripting
 EDITING_S = 3.0  # by the clock of work, ...
 ALL_S = 4.5  # ... for all searches together, ...
 LEAST_S = 1.0  # ... of which each component and each search has this much at least, ...
-READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
+HURRIED_S = 1.8  # ... until weights, if no way to read them is known to be right, are read in all ways, ...
 FORCED_S = 0.3  # of it for conditions that are always met, or never, ...
 NOTING_S = 0.6  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 0.35  # ... for a second line that may be at fault as well
@@ -32,7 +32,7 @@ WAITING = 4.0  # seconds that pass, that count as one of work
 MOST_BEFORE = 4  # calls that something may be kept from
 MOST_CURES = 4  # of which the smallest are shown
 MOST_READINGS = 100
-HURRIED_READINGS = 2  # later: of two norms alike
+HURRIED_READINGS = 2  # before: as their names say, and of two norms alike
 ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 MOST_OTHERS = 6  # scenarios of another component that a change must not make wrong
 MOST_NOTED = 12  # changes that make a first wrong result right
@@ -82,7 +82,7 @@ class Undoing:
         self._submission, self._answers, self._deadline = submission, answers, deadline
         self._text = text
         self._begun = self._clocks()
-        self._end = self._readings_end = math.inf
+        self._end, self._most_readings = math.inf, MOST_READINGS
         self._left = max(min(ALL_S, LEAST_S), ALL_S - searched.seconds)
         self._known: dict[str, dict[Choice, int]] = {}
         self._readings: dict[Choice, int] = {}  # of weights, with which a copy was right
@@ -123,7 +123,7 @@ class Undoing:
             if one not in wrong and self._answers.is_right(one) and self._answers.seconds(one) < LONG_S
         ]  # fmt: skip
         self._begun = self._clocks()
-        self._end, self._readings_end = min(seconds, max(self._left, LEAST_S)), min(seconds, READINGS_S)
+        self._end, self._most_readings = min(seconds, max(self._left, LEAST_S)), MOST_READINGS
         one_wrong, everything = self._asked(wrong, right)
         if not one_wrong:  # wrong only after calls of another component: nothing can be proved here
             return [Cure(*one, frozenset(wrong)) for one in known]
@@ -218,12 +218,15 @@ class Undoing:
         except SubmissionError:
             return []
 
-    def unhurried(self, tried: Tried) -> Tried:
-        """Of these changes those for which there is time, in the search that begins, to read weights in all ways."""
+    def hurried(self, tried: Tried, again: Tried) -> Tried:
+        """Changes with weights read as their names say, and where none helps soon, others with weights read in all ways."""
+        self._most_readings = HURRIED_READINGS
         for one in tried:
             yield one
-            if self._spent() > self._readings_end:
+            if self._spent() > HURRIED_S:
                 break
+        self._most_readings = MOST_READINGS
+        yield from again
 
     def _note_all(self, some: Tried, wrong: Sequence[Scenario], right: Sequence[Scenario]) -> None:
         """See what changes that help in part are worth, for which there is some time more."""
@@ -301,12 +304,11 @@ class Undoing:
             copy = self._submission.edited(self._ending.of(text, self.times_to_loop(asked)))
             if copy is None:
                 return []
-            hurried = (
-                len(asked) == 1 and self._spent() > self._readings_end
-            )  # of most copies no more is asked
             known = self._settled(asked[0].component) if asked else {}
             unread = bool(asked) and self._answers.is_unread(asked[0].component)
-            most = HURRIED_READINGS if hurried else MOST_READINGS
+            most = (
+                self._most_readings if len(asked) == 1 else MOST_READINGS
+            )  # of most copies no more is asked
             answers = Answers(
                 copy,
                 self._answers.subject,
