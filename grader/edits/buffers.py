@@ -1,4 +1,5 @@
-"""Buffers that have more room than what is in them: cut to size, and what counts how much is in use."""
+"""Buffers: cut to size where they have more room than what is in them, what counts how much is in use; parameters that
+are buffers."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Iterator
 
 from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
-from grader.edits.syntax import called
+from grader.edits.syntax import called, method
 
 MOST_SIZES = 2
 MOST_COUNTS = 3
@@ -22,6 +23,25 @@ def cut_to_size(node: ast.AST, code: Code) -> Iterator[ast.Return]:
             for form in OF_SIZE:
                 part = ast.parse(ast.unparse(node.value) + form.format(size), mode="eval").body
                 yield ast.Return(part)
+
+
+def as_parameters(node: ast.AST, code: Code) -> Iterator[str]:
+    """Buffers that a function registers, as parameters: this one, and all of them."""
+    function = code.function(node) if isinstance(node, ast.Call) and _is_registered(node) else None
+    if isinstance(node, ast.Call) and function is not None:
+        all_of_them = [one for one in ast.walk(function) if isinstance(one, ast.Call) and _is_registered(one)]
+        for some in ([node], all_of_them):
+            yield code.file.with_all([(one, _as_parameter(one)) for one in some])
+
+
+def _is_registered(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Attribute) and node.func.attr == "register_buffer" and len(node.args) > 1
+
+
+def _as_parameter(node: ast.Call) -> ast.Call:
+    assert isinstance(node.func, ast.Attribute)
+    parameter = ast.parse(f"__import__('torch').nn.Parameter({ast.unparse(node.args[1])})", mode="eval").body
+    return method(node.func.value, "register_parameter", node.args[0], parameter)
 
 
 def _counts(tree: ast.Module) -> list[str]:

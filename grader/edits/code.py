@@ -143,6 +143,11 @@ class Code:
         walk(self.tree)
         return found
 
+    @cached_property
+    def fields(self) -> list[int]:
+        """Lines of what classes declare: `width: int = 8`."""
+        return [at for at, nodes in self.nodes.items() if any(isinstance(n, ast.AnnAssign) for n in nodes)]
+
     def has_run(self, node: ast.AST) -> bool:
         """Whether a statement has run, as far as that is known."""
         if not self.ran or not isinstance(node, ast.stmt):

@@ -12,19 +12,22 @@ from itertools import chain
 
 from grader.edits.axes import along_last, composed, for_each_row, laid_out, one_axis, stored_in_one_place
 from grader.edits.blocks import Blocks
-from grader.edits.buffers import cut_to_size, in_use, of_one_part
+from grader.edits.buffers import as_parameters, cut_to_size, in_use, of_one_part
 from grader.edits.changes import LIMIT, MOST_NAMES, Changed, Changes, with_more_room
 from grader.edits.code import Code
 from grader.edits.copies import Copies
 from grader.edits.edit_kinds import other_end, regrouped
 from grader.edits.given_numbers import by_given_share, limited, of_mean, what_is_left, without_share
 from grader.edits.instead import (
+    all_that_are,
     by_its_own_name,
     called_instead,
     chained,
+    filled_with_unread,
     local_of,
     other_rounds,
     rounds_exchanged,
+    unread_for_numbers,
     with_unread,
     worked_on,
 )
@@ -84,7 +87,10 @@ from grader.edits.promised import (
     as_declared,
     each_of_its_own,
     exchanged_in_helper,
+    of_its_type,
     optional_exchanged,
+    under_one_name,
+    unpacked_otherwise,
 )
 from grader.edits.python_slips import (
     all_handed_on,
@@ -99,6 +105,7 @@ from grader.edits.python_slips import (
     with_its_base,
 )
 from grader.edits.ranges import back_in_order, begun_elsewhere, heap_in_order, of_all, of_blocks
+from grader.edits.rows import each_repeated, of_flat_index
 from grader.edits.several import Several
 from grader.edits.signs import flipped, negated_loss, unsigned
 from grader.edits.slips import Slips, without_room
@@ -234,18 +241,19 @@ class Edits:
             ),
             (everywhere, (self._left_out.unused, self._changes.other_default)),
             (everywhere, (self._copies.of, self._copies.among_items)),
+            (everywhere, self._promised),
             (first[:NEAR], self._slipped),
             (self._in_functions(first[:NEAR]), changed),
             (first[:NEAR], (self._several.twice,)),
             (self._of_the_file(statements), (self._changes.other_float,)),
             (everywhere, (self._flipped, self._using(taken_for))),
             (everywhere, self._done_elsewhere),
-            (everywhere, self._promised),
             (second[:NEAR], self._slipped),
             (conditions[:NEAR], changed),
             (second[:NEAR], changed),
             (second[:NEAR], (self._several.twice,)),
             (everywhere, (self._using(exchanged_in_helper),)),
+            (self._code.fields, (self._using(fields_exchanged),)),
             (statements, (self._changes.of_few_attributes,)),
             (statements, (self._moves.begun,)),
             ([*first, *second], moved),
@@ -315,6 +323,8 @@ class Edits:
             self._keywords.handed_on,
             as_another_argument,
             self._pairs.exchanged,
+            self._using(none_for_none),
+            self._using(always_set),
         )
 
     @property
@@ -323,9 +333,15 @@ class Edits:
         return (
             self._using(argument_of_its_name),
             each_of_its_own,
-            self._using(none_for_none),
-            self._using(always_set),
+            unpacked_otherwise,
             self._using(switched_back),
+            self._using(under_one_name),
+            self._using(as_parameters),
+            self._using(each_repeated),
+            self._using(of_flat_index),
+            self._using(filled_with_unread),
+            self._using(unread_for_numbers),
+            all_that_are,
         )
 
     @property
@@ -351,6 +367,7 @@ class Edits:
             in_all_groups,
             with_repetitions,
             self._using(with_another_name),
+            self._using(of_its_type),
             self._changes.renamed_for_what_it_does,
             self._keywords.handed_on,
             unsigned,
@@ -470,7 +487,7 @@ class Edits:
         of: tuple[Change, ...] = (
             self._blocks.bases_exchanged,
             with_field_switched,
-            *map(self._using, (as_declared, fields_exchanged, optional_exchanged, as_property, overriding)),
+            *map(self._using, (as_declared, optional_exchanged, as_property, overriding)),
             *map(self._using, (of_table, computed_each_time)),
             *map(self._using, (of_self, not_its_own, of_the_object, with_its_base, all_handed_on)),
             *map(self._using, (in_one_chain, returned_after_all, values_compared)),

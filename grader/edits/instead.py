@@ -9,10 +9,11 @@ from functools import lru_cache
 
 from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
-from grader.edits.syntax import PATHS, arguments_of, called, constant
+from grader.edits.syntax import PATHS, arguments_of, called, constant, function_named, method_free
 
 MOST_FUNCTIONS = 4
 MOST_UNREAD = 3  # locals of a function
+MOST_FIELDS = 6
 ROUNDS = (ast.For, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 TESTED = (ast.If, ast.IfExp, ast.While)
 
@@ -127,6 +128,40 @@ def with_unread(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
         none_of_them = ast.Compare(name, [ast.Eq()], [constant(0)])
         for new in (name, no, *others, ast.BoolOp(ast.And(), [test, none_of_them])):
             yield test.lineno, code.file.with_one(test, new)
+
+
+def filled_with_unread(node: ast.AST, code: Code) -> Iterator[ast.Call]:
+    """A new tensor of zeros or ones, filled with what nothing reads, or with a field of what is given:
+    `torch.full(shape, ids.sos)`."""
+    if isinstance(node, ast.Call) and called(node.func) in ("zeros", "ones") and len(node.args) == 1:
+        unread = dict.fromkeys([*code.scopes.unread(node.lineno), *code.scopes.unread_parts(node.lineno)])
+        names = [ast.Name(one, ast.Load()) for one in unread if one != "self"][:MOST_UNREAD]
+        for value in (*names, *list(code.scopes.of_objects(node.lineno))[:MOST_FIELDS]):
+            yield ast.Call(function_named(node.func, "full"), [node.args[0], value], node.keywords)
+
+
+def unread_for_numbers(node: ast.AST, code: Code) -> Iterator[str]:
+    """A product with a number, `4 * width`, wherever a function has it, as what nothing reads: `hidden`."""
+    function = code.function(node) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) else None
+    if not isinstance(node, ast.BinOp) or function is None:
+        return
+    if not any(isinstance(one, ast.Constant) for one in (node.left, node.right)):
+        return
+    text = ast.unparse(node)
+    same = [one for one in ast.walk(function) if isinstance(one, ast.BinOp) and ast.unparse(one) == text]
+    unread = dict.fromkeys([*code.scopes.unread(node.lineno), *code.scopes.unread_parts(node.lineno)])
+    names = [one for one in unread if one != "self"][:MOST_UNREAD]
+    for new in [ast.parse(name, mode="eval").body for name in names] + code.scopes.unread_attributes(
+        node.lineno
+    ):
+        if same[0] is node:
+            yield code.file.with_all([(one, new) for one in same])
+
+
+def all_that_are(node: ast.AST) -> Iterator[ast.Call]:
+    """All that fulfil a condition, `filter(f, rows)`, for those before one that does not, `takewhile(f, rows)`."""
+    if isinstance(node, ast.Call) and called(node.func) == "takewhile":
+        yield method_free("filter", *node.args)
 
 
 def local_of(node: ast.AST, code: Code) -> Iterator[ast.Name]:

@@ -1,17 +1,18 @@
 """What names promise: arguments in the order of right code, an attribute for the argument of its name, each of several
-names its own value."""
+names its own value; and what has another name of its kind, or one name where two were meant."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from grader.edits.code import Code
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import renamed
 
 MOST_NAMES = 4  # side by side
+MOST_ALIKE = 3
 
 
 def as_declared(node: ast.AST, code: Code) -> Iterator[tuple[int, str]]:
@@ -90,8 +91,12 @@ def argument_of_its_name(node: ast.AST, code: Code) -> Iterator[ast.Assign]:
 
 
 def each_of_its_own(node: ast.AST) -> Iterator[ast.Assign]:
-    """Several names that get a value each, `k, v = f(k), f(k)`: each one of its own, as the others have."""
+    """Several names that get a value each, `k, v = f(k), f(k)`: each one of its own, as the others have; several that
+    get one object, `keys = values = Buffer()`: one each."""
     target = node.targets[0] if isinstance(node, ast.Assign) else None
+    if isinstance(node, ast.Assign) and len(node.targets) > 1 and isinstance(node.value, ast.Call):
+        many = ast.Tuple([node.value] * len(node.targets), ast.Load())
+        yield ast.Assign([ast.Tuple(node.targets, ast.Store())], many)
     if (
         not isinstance(node, ast.Assign)
         or not isinstance(target, ast.Tuple)
@@ -108,3 +113,47 @@ def each_of_its_own(node: ast.AST) -> Iterator[ast.Assign]:
         for other in sorted(its & {*names} - {name}) if name not in its else ():
             new = [*values[:i], renamed(values[i], other, name), *values[i + 1 :]]
             yield ast.Assign(node.targets, ast.Tuple(new, ast.Load()))
+
+
+def unpacked_otherwise(node: ast.AST) -> Iterator[ast.Assign]:
+    """Names that get the parts of something, `rows, columns = x.shape`, with two of them exchanged."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    if (
+        isinstance(node, ast.Assign)
+        and isinstance(target, ast.Tuple)
+        and not isinstance(node.value, ast.Tuple)
+    ):
+        for one, other in combinations(range(min(len(target.elts), MOST_NAMES)), 2):
+            names = list(target.elts)
+            names[one], names[other] = names[other], names[one]
+            yield ast.Assign([ast.Tuple(names, ast.Store())], node.value)
+
+
+def of_its_type(node: ast.AST, code: Code) -> Iterator[ast.Name]:
+    """Another argument of the function with the same type, the nearest first: `pad` for `eos`."""
+    function = code.function(node) if isinstance(node, ast.Name) and id(node) in code.values else None
+    if not isinstance(node, ast.Name) or function is None:
+        return
+    args = [one for one in function.args.args if one.annotation is not None]
+    at = next((i for i, one in enumerate(args) if one.arg == node.id), None)
+    types = ["" if one.annotation is None else ast.unparse(one.annotation) for one in args]
+    alike = [] if at is None else [i for i, kind in enumerate(types) if kind == types[at] and i != at]
+    for i in sorted(alike, key=lambda i: abs(i - (at or 0)))[:MOST_ALIKE]:
+        yield ast.Name(args[i].arg, ast.Load())
+
+
+def under_one_name(node: ast.AST, code: Code) -> Iterator[str]:
+    """A local that each round of a loop makes of another name, `out = step(x)`, under that name: `x = step(x)`, also
+    where it is read."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    function = code.function(node) if isinstance(node, ast.Assign) else None
+    if not isinstance(node, ast.Assign) or not isinstance(target, ast.Name) or function is None:
+        return
+    inside = list(ast.walk(function))
+    loops = [one for one in inside if isinstance(one, (ast.For, ast.While))]
+    if not any(node is one for loop in loops for one in ast.walk(loop)):
+        return
+    own = [one for one in inside if isinstance(one, ast.Name) and one.id == target.id]
+    made_of = [one.id for one in ast.walk(node.value) if isinstance(one, ast.Name) and id(one) in code.values]
+    for name in [one for one in dict.fromkeys(made_of) if one not in (target.id, "self")][:MOST_ALIKE]:
+        yield code.file.with_all([(one, ast.Name(name, ast.Load())) for one in own])

@@ -199,13 +199,18 @@ class Scopes:
         ]
 
     def _unread_attributes(self, line: int) -> list[ast.Attribute]:
-        """Return the attributes that the class around a line gives `self`, and that the file never reads."""
+        """Return the attributes that the class around a line declares, or gives `self`, and the file never reads."""
         classes = self._around(line, (ast.ClassDef,))
+        fields = [name for one in classes[:1] if isinstance(one, ast.ClassDef) for name, _ in declared(one)]
+        own = ast.Name("self", ast.Load())
         return [
-            ast.Attribute(node.value, node.attr, ast.Load())
-            for node in (ast.walk(classes[0]) if classes else ())
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-            if called(node.value) == "self" and node.attr not in self._read_attributes
+            *(ast.Attribute(own, name, ast.Load()) for name in fields if name not in self._read_attributes),
+            *(
+                ast.Attribute(node.value, node.attr, ast.Load())
+                for node in (ast.walk(classes[0]) if classes else ())
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+                if called(node.value) == "self" and node.attr not in self._read_attributes
+            ),
         ]
 
     def _unused_parts(self, line: int) -> list[ast.Attribute]:
@@ -278,11 +283,11 @@ class Scopes:
         return found
 
     def of_objects(self, line: int) -> list[ast.expr]:
-        """Return the fields of objects that have a name at a line, see `fields`."""
+        """Return the fields of objects that have a name at a line, also as one of `self`, see `fields`."""
         return [
             ast.Attribute(ast.Name(name, ast.Load()), one, ast.Load())
             for name in self.names(line)
-            for one in self.fields.get(name, ())
+            for one in self.fields.get(name, self.fields.get(f"self.{name}", ()))
         ]
 
     def _functions(self, line: int) -> list[ast.expr]:

@@ -15,7 +15,7 @@ from grader.engine.conclusions import LIMITS
 from grader.places.by_source import kept
 from grader.places.recorded_runs import Records
 from grader.places.right_values import solution_text
-from grader.places.undoing import EDITING_S, HURRIED_READINGS, SECOND_S, Cure, Searched, Undoing
+from grader.places.undoing import EDITING_S, FEW_READINGS, SECOND_S, Cure, Searched, Undoing
 from grader.places.wrong_scenario import Wrong, smallest_first
 
 MOST_FORCED = 40
@@ -127,13 +127,13 @@ class Cures:
             tried = joined(edits.with_more_room(), tried)
         if like:
             tried = joined(edits.as_in(like, suspected), tried)
-        if not (only or text or self._grading.is_read(wrong[0].scenario.component, HURRIED_READINGS)):
+        if not only:
+            tried = joined(edits.wired(), tried)
+        if not self._grading.is_read(wrong[0].scenario.component, FEW_READINGS):
             # what is suspected may be so by wrong weights
             again = Edits(text or self._text, needed, right, self._records.lacking())
             every = again.among([*suspected, *odd, *others], [], fairly=True)
             tried = self._undoing.hurried(tried, every)
-        if not only:
-            tried = joined(edits.wired(), tried)
         known = () if only or text else self._searched.cures
         return self._undoing.search(
             scenarios,

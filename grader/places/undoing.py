@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -21,7 +22,7 @@ from grader.worker.absent import without_scripting
 EDITING_S = 3.0  # by the clock of work, ...
 ALL_S = 4.5  # ... for all searches together, ...
 LEAST_S = 1.0  # ... of which each component and each search has this much at least, ...
-HURRIED_S = 1.8  # ... until weights, if no way to read them is known to be right, are read in all ways, ...
+HURRIED = 0.6  # ... the first part of it with weights read in one way, if none is known to be right, ...
 FORCED_S = 0.3  # of it for conditions that are always met, or never, ...
 NOTING_S = 0.6  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 0.35  # ... for a second line that may be at fault as well
@@ -32,7 +33,8 @@ WAITING = 4.0  # seconds that pass, that count as one of work
 MOST_BEFORE = 4  # calls that something may be kept from
 MOST_CURES = 4  # of which the smallest are shown
 MOST_READINGS = 100
-HURRIED_READINGS = 2  # before: as their names say, and of two norms alike
+LIKELY_READINGS = 8  # of which the first is that which names say
+FEW_READINGS = 2  # of two norms alike
 ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 MOST_OTHERS = 6  # scenarios of another component that a change must not make wrong
 MOST_NOTED = 12  # changes that make a first wrong result right
@@ -49,6 +51,12 @@ class Cure:
     text: str
     cured: frozenset[Scenario]
     harmless: bool = True
+
+
+def raises_itself(text: str, line: int | None) -> bool:
+    """Whether a file raises an error itself in a line: what Python or torch raises may be as wanted by accident."""
+    raised = (one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Raise))
+    return line is not None and any(one.lineno <= line <= (one.end_lineno or one.lineno) for one in raised)
 
 
 @dataclass
@@ -218,14 +226,14 @@ class Undoing:
         except SubmissionError:
             return []
 
-    def hurried(self, tried: Tried, again: Tried) -> Tried:
-        """Changes with weights read as their names say, and where none helps soon, others with weights read in all ways."""
-        self._most_readings = HURRIED_READINGS
+    def hurried(self, tried: Tried, again: Tried) -> Iterator[tuple[int, str]]:
+        """Changes with weights read as names say; where none helps soon, others with weights read in more ways."""
+        self._most_readings = 1
         for one in tried:
             yield one
-            if self._spent() > HURRIED_S:
+            if self._spent() > HURRIED * self._end:
                 break
-        self._most_readings = MOST_READINGS
+        self._most_readings = LIKELY_READINGS
         yield from again
 
     def _note_all(self, some: Tried, wrong: Sequence[Scenario], right: Sequence[Scenario]) -> None:
@@ -301,7 +309,8 @@ class Undoing:
         """The same. Args: readings: of weights, for those that are not known."""
         found: list[Scenario] = []
         try:
-            copy = self._submission.edited(self._ending.of(text, self.times_to_loop(asked)))
+            ended = self._ending.of(text, self.times_to_loop(asked))
+            copy = self._submission.edited(ended)
             if copy is None:
                 return []
             known = self._settled(asked[0].component) if asked else {}
@@ -326,7 +335,9 @@ class Undoing:
                     before = self._answers.held(scenario) - got.idle
                     if got.lacking:  # what is there may be taken for something else
                         before = frozenset()
-                    if is_right and before <= answers.held(scenario):
+                    error = answers.got(scenario).error
+                    by_accident = is_right and error is not None and not raises_itself(ended, error.line)
+                    if is_right and not by_accident and before <= answers.held(scenario):
                         found.append(scenario)
                     elif all_of_them:
                         break

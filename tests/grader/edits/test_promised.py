@@ -41,6 +41,61 @@ CASES = {
         "def f(x):\n    return band(x, 0, 1)\n\n\ndef band(x, below, above):\n    return x.tril(above).triu(below)\n",
         "below, above):", "above, below):",
     ),
+    "two fields": (
+        "class A:\n    rate: float = 0.0\n    size: int = 1\n",
+        "    rate: float = 0.0\n    size: int = 1\n", "    size: int = 1\n    rate: float = 0.0\n",
+    ),
+    "one object under two names": (
+        "class A:\n    def f(self, key):\n        self.keys = self.values = Room(key)\n",
+        "self.keys = self.values = Room(key)", "self.keys, self.values = Room(key), Room(key)",
+    ),
+    "unpacked in another order": (
+        "def f(x):\n    time, batch, width = x.shape\n    return width\n", "time, batch, width", "batch, time, width",
+    ),
+    "another argument of its type": (
+        "def f(a: int, b: str, c: int, x: int, eos: int, pad: int):\n    v, w, y, z, u, t = g(a)\n    return g(eos)\n",
+        "g(eos)", "g(pad)",
+    ),
+    "a round that begins anew": (
+        "def f(x, parts):\n    for part in parts:\n        out = part(x)\n    return out\n",
+        "        out = part(x)\n    return out", "        x = part(x)\n    return x",
+    ),
+    "filled with a number": (
+        "def f(n, sos):\n    return torch.ones((n, 1), dtype=torch.long)\n",
+        "torch.ones((n, 1), dtype", "torch.full((n, 1), sos, dtype",
+    ),
+    "filled with a number, for a field of what is given": (
+        "class Ids:\n    sos: int\n    pad: int\n\n\n"
+        "class A:\n    def __init__(self, n, ids):\n        self.ids = ids\n"
+        "        self.rows = torch.ones((n, 1))\n\n    def f(self):\n        return self.ids.pad\n",
+        "torch.ones((n, 1))", "torch.full((n, 1), ids.sos)",
+    ),
+    "a number for an argument, twice": (
+        "def f(width, hidden):\n    return nn.Linear(width, 4 * width), nn.Linear(4 * width, width)\n",
+        "4 * width), nn.Linear(4 * width", "hidden), nn.Linear(hidden",
+    ),
+    "a number for a field": (
+        "class A:\n    width: int\n    hidden: int\n\n    def f(self):\n        return self.width, 4 * self.width\n",
+        "4 * self.width", "self.hidden",
+    ),
+    "up to the first": (
+        "def f(rows):\n    return list(itertools.takewhile(len, rows))\n", "itertools.takewhile", "filter",
+    ),
+    "buffers for parameters": (
+        "class A:\n    def __init__(self, n):\n        self.register_buffer('a', torch.ones(n))\n"
+        "        self.register_buffer('b', torch.zeros(n))\n",
+        "buffer('a', torch.ones(n))\n        self.register_buffer('b', torch.zeros(n))",
+        "parameter('a', __import__('torch').nn.Parameter(torch.ones(n)))\n"
+        "        self.register_parameter('b', __import__('torch').nn.Parameter(torch.zeros(n)))",
+    ),
+    "all rows repeated, for each": (
+        "def f(x, y, k):\n    x = x.repeat(k, 1, 1)\n    y = y.repeat(k, 1)\n    return x, y\n",
+        "x.repeat(k, 1, 1)\n    y = y.repeat(k, 1)", "x.repeat_interleave(k, 0)\n    y = y.repeat_interleave(k, 0)",
+    ),
+    "a flat index by another size": (
+        "def f(flat, beams, words):\n    i, j = flat % beams, flat // beams\n    return i, j\n",
+        "flat % beams, flat // beams", "flat // words, flat % words",
+    ),
 }  # fmt: skip
 DECLARED = {
     "a method's": (RIGHT.replace("x, memory, mask=None", "memory, x, mask=None"), RIGHT),

@@ -108,10 +108,6 @@ WIRED = {
         "def f(x, pad: int = 0, rate: float = 0.5):\n    return x\n",
         "pad: int = 0, rate: float = 0.5", "rate: float = 0.5, pad: int = 0",
     ),
-    "two fields": (
-        "class A:\n    rate: float = 0.0\n    size: int = 1\n",
-        "    rate: float = 0.0\n    size: int = 1\n", "    size: int = 1\n    rate: float = 0.0\n",
-    ),
     "the wrong method of a base": (
         "class A:\n    def before(self, x):\n        return x\n\n    def after(self, x):\n        return x\n\n\n"
         "class B(A):\n    def before(self, x):\n        return x + 1\n",
