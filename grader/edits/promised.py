@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
 from grader.edits.code import Code
-from grader.edits.parsed import nodes_of
+from grader.edits.parsed import nodes_of, replaced_parts
 from grader.edits.syntax import renamed
 
 MOST_NAMES = 4  # side by side
@@ -97,22 +97,22 @@ def each_of_its_own(node: ast.AST) -> Iterator[ast.Assign]:
     if isinstance(node, ast.Assign) and len(node.targets) > 1 and isinstance(node.value, ast.Call):
         many = ast.Tuple([node.value] * len(node.targets), ast.Load())
         yield ast.Assign([ast.Tuple(node.targets, ast.Store())], many)
-    if (
-        not isinstance(node, ast.Assign)
-        or not isinstance(target, ast.Tuple)
-        or not isinstance(node.value, ast.Tuple)
-    ):
+    if not isinstance(node, ast.Assign) or not isinstance(target, ast.Tuple):
         return
-    names, values = [ast.unparse(one) for one in target.elts], node.value.elts
-    if len(names) != len(values) or len(names) > MOST_NAMES:
+    value, names = node.value, [ast.unparse(one) for one in target.elts]
+    each = value.generators[0] if isinstance(value, (ast.GeneratorExp, ast.ListComp)) else None
+    values = value if each is None else each.iter
+    if not isinstance(values, ast.Tuple) or len(names) != len(values.elts) or len(names) > MOST_NAMES:
         return
-    read = [{one.id for one in ast.walk(value) if isinstance(one, ast.Name)} for value in values]
-    if sum(name in its for name, its in zip(names, read, strict=True)) < 1:
+    read = [{one.id for one in ast.walk(one) if isinstance(one, ast.Name)} for one in values.elts]
+    if not any(name in its for name, its in zip(names, read, strict=True)):
         return
     for i, (name, its) in enumerate(zip(names, read, strict=True)):
         for other in sorted(its & {*names} - {name}) if name not in its else ():
-            new = [*values[:i], renamed(values[i], other, name), *values[i + 1 :]]
-            yield ast.Assign(node.targets, ast.Tuple(new, ast.Load()))
+            new: ast.expr = ast.Tuple(
+                [*values.elts[:i], renamed(values.elts[i], other, name), *values.elts[i + 1 :]], ast.Load()
+            )
+            yield ast.Assign(node.targets, new if each is None else replaced_parts(value, (values, new)))
 
 
 def unpacked_otherwise(node: ast.AST) -> Iterator[ast.Assign]:

@@ -18,6 +18,10 @@ CASES = {
     "the second of several": (
         "def f(q, k, v):\n    q, k, v = g(q), g(k), g(k)\n    return q @ k @ v\n", "g(k), g(k)", "g(k), g(v)",
     ),
+    "the last of several in turn": (
+        "def f(q, k, v):\n    q, k, v = (g(one) for one in (q, k, q))\n    return q @ k @ v\n",
+        "(q, k, q)", "(q, k, v)",
+    ),
     "the dtype of an argument": (
         "def f(x):\n    kind = torch.float32\n    return x.double().to(kind)\n", "torch.float32", "x.dtype",
     ),
