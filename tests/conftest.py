@@ -119,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if sampled is not None and item.get_closest_marker("slow") is None:
             test = item.nodeid.partition("[")[0]
             if seen[test] % sampled.args[0]:
-                item.add_marker(pytest.mark.slow)
+                item.add_marker(pytest.mark.slow(**sampled.kwargs))
                 item.add_marker(pytest.mark.elsewhere)
             seen[test] += 1
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:

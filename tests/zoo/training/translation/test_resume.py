@@ -67,7 +67,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.mark.parametrize("after", [1, 3, 4, 10, 11, 12])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(3, always=True)  # nothing else finds some seeded faults
 def test_it_goes_on_from_any_step(
     straight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
