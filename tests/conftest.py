@@ -76,10 +76,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file, _, test = nodeid.partition("::")
-            if file == "tests/docs/test_pages.py" and "[" in test:  # the pages share nothing
-                return test.partition("[")[2].partition(": ")[0]
-            return folder if (folder := file.rpartition("/")[0]) in TOGETHER else file
+            file = nodeid.partition("::")[0]
+            folder = file.rpartition("/")[0]
+            return _page(nodeid) or (folder if folder in TOGETHER else file)
 
         def mark_test_complete(self, node: object, item_index: int, duration: float = 0) -> None:
             super().mark_test_complete(node, item_index, duration)
@@ -135,16 +134,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _not_drawn(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
-    """The slow tests that are left out: in turn, so that each is drawn once in `OF` draws."""
+    """The slow tests that are left out: in turn, so that each is drawn once in `OF` draws; a page is drawn whole."""
     turn: Counter[str] = Counter()
     for item in sorted(items, key=lambda one: one.nodeid):
         slow = item.get_closest_marker("slow")
         if slow is None or slow.kwargs.get("always"):
             continue
-        test = item.nodeid.partition("[")[0]
+        test = _page(item.nodeid) or item.nodeid.partition("[")[0]
         if (zlib.crc32(test.encode()) + turn[test]) % OF != DRAWN:
             yield item
-        turn[test] += 1
+        turn[test] += not _page(item.nodeid)
+
+
+def _page(test: str) -> str:
+    """The page whose step a test runs: they are made one after the other, and have nothing to do with other pages."""
+    file, _, name = test.partition("::")
+    return name.partition("[")[2].partition(": ")[0] if file == "tests/docs/test_pages.py" else ""
 
 
 @pytest.fixture(autouse=True)

@@ -50,7 +50,7 @@ CASES = [(one, title, text) for one in get_exercises() for title, text in exchan
 @pytest.mark.parametrize(
     ("exercise", "text"), [pytest.param(one, text, id=f"{one}-{title}") for one, title, text in CASES]
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_another_order_is_failed_and_said(exercise: str, text: str) -> None:
     found = failures(
         graded(exercise, LocalSubmission.from_source(text, filename=f"{exercise}.py"), pairs=False)

@@ -61,7 +61,7 @@ def may(rights: str) -> bool:
 
 
 @pytest.mark.parametrize(("name", "level"), CASES)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 def test_it_comes_off_where_nothing_stops_it_and_nowhere_else(bench: Bench, name: str, level: str) -> None:
     one = ACTS[name]
     if reason := held(bench, level):

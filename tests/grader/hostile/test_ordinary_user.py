@@ -28,5 +28,5 @@ def test_it_holds_for_an_ordinary_user_too() -> None:
     assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-1_000:]
     passed = re.search(r"(\d+) passed", done.stdout)
     assert passed is not None
-    assert int(passed[1]) > 100
+    assert int(passed[1]) > 50  # a fifth of the slow ones, where those are drawn
     assert left == []

@@ -40,7 +40,7 @@ SLOW = ("encoder", "decoder", "transformer", "decoding", "kv_cache")
         )
     ],
 )
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_the_line_that_was_changed_is_shown(exercise: str, old: str, new: str) -> None:
     text = (
         solution_file(exercise).read_text(encoding="utf-8").replace("self.self_attention", "self.attention")

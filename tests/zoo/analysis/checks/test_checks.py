@@ -28,7 +28,7 @@ def marked(variant: Variant) -> object:
 
 
 @pytest.mark.parametrize("variant", [marked(variant) for variant in accepted()])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_every_property_of_a_variant_holds_or_does_not_apply(variant: Variant) -> None:
     findings = check(part_of(get_registry(), variant.axis, variant.name))
     assert [one for one in findings if one.status == FAILS] == []
