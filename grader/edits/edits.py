@@ -20,11 +20,13 @@ from grader.edits.edit_kinds import other_end, regrouped
 from grader.edits.given_numbers import by_given_share, limited, of_mean, what_is_left, without_share
 from grader.edits.instead import (
     all_that_are,
+    argument_for_text,
     by_its_own_name,
     called_instead,
     chained,
     filled_with_unread,
     local_of,
+    made_of_it,
     other_rounds,
     rounds_exchanged,
     unread_for_numbers,
@@ -341,6 +343,8 @@ class Edits:
             self._using(of_flat_index),
             self._using(filled_with_unread),
             self._using(unread_for_numbers),
+            self._using(argument_for_text),
+            self._using(made_of_it),
             all_that_are,
         )
 

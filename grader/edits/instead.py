@@ -158,6 +158,30 @@ def unread_for_numbers(node: ast.AST, code: Code) -> Iterator[str]:
             yield code.file.with_all([(one, new) for one in same])
 
 
+def argument_for_text(node: ast.AST, code: Code) -> Iterator[ast.expr]:
+    """An argument in place of a text: of a key, `makers[name]` for `makers["post"]`, or one that nothing reads."""
+    key = node.slice if isinstance(node, ast.Subscript) else node
+    if isinstance(key, ast.Constant) and isinstance(key.value, str) and isinstance(node, ast.expr):
+        names = code.given(node) if key is not node else code.scopes.unread(node.lineno)
+        for name in [one for one in names if one not in ("self", "cls")][:MOST_UNREAD]:
+            new: ast.expr = ast.Name(name, ast.Load())
+            yield ast.Subscript(node.value, new, node.ctx) if isinstance(node, ast.Subscript) else new
+
+
+def made_of_it(node: ast.AST, code: Code) -> Iterator[ast.Name]:
+    """A local that was made of something in place of that: `log_probs` for `logits[:, -1]`."""
+    function = code.function(node) if isinstance(node, ast.Subscript) and id(node) in code.values else None
+    if isinstance(node, ast.Subscript) and function is not None:
+        text = ast.unparse(node)
+        made = [
+            one.targets[0]
+            for one in code.assigned.get(function, [])
+            if (one.end_lineno or one.lineno) < node.lineno and not isinstance(one.value, ast.Subscript)
+            if any(isinstance(n, ast.Subscript) and ast.unparse(n) == text for n in ast.walk(one.value))
+        ]
+        yield from (ast.Name(one.id, ast.Load()) for one in made[-2:] if isinstance(one, ast.Name))
+
+
 def all_that_are(node: ast.AST) -> Iterator[ast.Call]:
     """All that fulfil a condition, `filter(f, rows)`, for those before one that does not, `takewhile(f, rows)`."""
     if isinstance(node, ast.Call) and called(node.func) == "takewhile":

@@ -82,6 +82,16 @@ CASES = {
         "class A:\n    width: int\n    hidden: int\n\n    def f(self):\n        return self.width, 4 * self.width\n",
         "4 * self.width", "self.hidden",
     ),
+    "a text for an argument": (
+        "def f(makers, name):\n    return makers['post']()\n", "'post'", "name",
+    ),
+    "a text for an argument that nothing reads": (
+        "def f(norm):\n    return make('post')\n", "'post'", "norm",
+    ),
+    "what a local was made of": (
+        "def f(scores):\n    shares = scores[:, -1].log_softmax(-1)\n    return scores[:, -1].sort()\n",
+        "return scores[:, -1]", "return shares",
+    ),
     "up to the first": (
         "def f(rows):\n    return list(itertools.takewhile(len, rows))\n", "itertools.takewhile", "filter",
     ),
