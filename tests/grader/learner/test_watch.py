@@ -195,6 +195,7 @@ def test_a_watcher_notes_a_new_file_a_renamed_one_and_one_that_goes(tmp_path: Pa
     assert watcher.ended == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "darwin", reason="file names are UTF-8 there")
 def test_a_name_that_is_not_utf_8_does_not_end_a_watcher(tmp_path: Path) -> None:
     with watching.Watcher([tmp_path]) as watcher:

@@ -22,6 +22,7 @@ def test_a_part_that_no_line_has_used_is_tried_first() -> None:
         assert line_of(text, old) in found.lines
 
 
+@pytest.mark.slow
 def test_a_local_that_should_be_an_attribute_is_tried_first() -> None:
     text = solution_file("decoder").read_text(encoding="utf-8")
     for new in ("dropout = ", "dropout: nn.Module = "):
@@ -40,7 +41,7 @@ def test_a_local_that_should_be_an_attribute_is_tried_first() -> None:
     ],
     ids=["dropout that drops nothing", "a mask that looks like a right one in most rows"],
 )
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 def test_the_line_is_proved_soon(base: str, old: str, new: str) -> None:
     text = right_files("attention")[base]
     assert text.count(old) == 1

@@ -271,6 +271,7 @@ class TestTraining:
         assert shown == ["one", "validation", "a-second-one-with-a-ver…", "validation", "third", "validation"]
         assert not misplaced(figure)
 
+    @pytest.mark.slow
     def test_two_folders_of_one_name_have_their_paths(self, reverser: Path, tmp_path: Path) -> None:
         other = tmp_path / "reverser"
         other.mkdir()
