@@ -56,15 +56,14 @@ def examine(
     """
     rows = matrix(exercise, seed, done, processes, variant)
     bad = [f"{r.mistake} (variant {r.variant}): {r.problem}" for r in rows if r.problem]
+    idle = []
+    if variant is None:
+        idle = [Proof("every test catches a mistake", tuple(idle_tests(exercise, rows, seed)))]
     proofs = [
         Proof("the template fails and names what is not written", _template(exercise, seed)),
         Proof("the solution passes", _solution(exercise, seed)),
         Proof(f"all {len(get_mistakes(exercise.name))} known mistakes are caught and named", tuple(bad)),
-        *(
-            [Proof("every test catches a mistake", tuple(idle_tests(exercise, rows, seed)))]
-            if variant is None
-            else []
-        ),
+        *idle,
         Proof("every mistake has a description and a hint", _texts(exercise)),
         Proof(f"every component has {HINTS} hints", _hints(exercise)),
     ]

@@ -331,7 +331,7 @@ class Edits:
 
     @property
     def _promised(self) -> tuple[Change, ...]:
-        """What a name, or None, promises: there are few such changes."""
+        """What a name promises, and other things that are wrong in few places: there are few such changes."""
         return (
             self._using(argument_of_its_name),
             each_of_its_own,

@@ -315,9 +315,8 @@ class Undoing:
                 return []
             known = self._settled(asked[0].component) if asked else {}
             unread = bool(asked) and self._answers.is_unread(asked[0].component)
-            most = (
-                self._most_readings if len(asked) == 1 else MOST_READINGS
-            )  # of most copies no more is asked
+            # of most copies no more is asked than one scenario
+            most = self._most_readings if len(asked) == 1 else MOST_READINGS
             answers = Answers(
                 copy,
                 self._answers.subject,
